@@ -1,0 +1,82 @@
+"""whileai pipelines, the core: the operations by name, without Prefect.
+
+>>> from whileai_core import load_traces, trace_report
+>>> trace_report([{"prompt": "hi", "final_text": "hello", "reward": 1}])["passes"]
+1
+
+Names are loaded on first use, so that importing this package stays cheap.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+# Public name -> module that defines it.
+_HOMES = {
+    "load_traces": "whileai_core.dialects.load",
+    "rows_from_otel": "whileai_core.dialects.spans",
+    "mine_traces": "whileai_core.traces.mining",
+    "flaw_rows": "whileai_core.traces.mining",
+    "trace_report": "whileai_core.traces.report",
+    "format_trace_report": "whileai_core.traces.report",
+    "opening_share": "whileai_core.traces.opening",
+    "tools_from_traces": "whileai_core.traces.harness",
+    "infer_harness": "whileai_core.traces.harness",
+    "build_dimensions": "whileai_core.traces.dimensions",
+    "dimensions_from_traces": "whileai_core.traces.dimensions",
+    "split_pseudo_production": "whileai_core.traces.split",
+    "leakage_report": "whileai_core.traces.leakage",
+    "drop_leaky_rows": "whileai_core.traces.leakage",
+    "push_rows": "whileai_core.platform",
+    "push_file": "whileai_core.platform",
+    "pull": "whileai_core.platform",
+    "datasets": "whileai_core.platform",
+    "update_dataset": "whileai_core.platform",
+    "delete_dataset": "whileai_core.platform",
+    "Row": "whileai_core.rows",
+    "RowSet": "whileai_core.rowset",
+    "RowSetStore": "whileai_core.rowset",
+}
+
+__all__ = sorted(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]
+
+if TYPE_CHECKING:
+    from whileai_core.dialects.load import load_traces as load_traces
+    from whileai_core.dialects.spans import rows_from_otel as rows_from_otel
+    from whileai_core.platform import datasets as datasets
+    from whileai_core.platform import delete_dataset as delete_dataset
+    from whileai_core.platform import pull as pull
+    from whileai_core.platform import push_file as push_file
+    from whileai_core.platform import push_rows as push_rows
+    from whileai_core.platform import update_dataset as update_dataset
+    from whileai_core.rows import Row as Row
+    from whileai_core.rowset import RowSet as RowSet
+    from whileai_core.rowset import RowSetStore as RowSetStore
+    from whileai_core.traces.dimensions import build_dimensions as build_dimensions
+    from whileai_core.traces.dimensions import dimensions_from_traces as dimensions_from_traces
+    from whileai_core.traces.harness import infer_harness as infer_harness
+    from whileai_core.traces.harness import tools_from_traces as tools_from_traces
+    from whileai_core.traces.leakage import drop_leaky_rows as drop_leaky_rows
+    from whileai_core.traces.leakage import leakage_report as leakage_report
+    from whileai_core.traces.mining import flaw_rows as flaw_rows
+    from whileai_core.traces.mining import mine_traces as mine_traces
+    from whileai_core.traces.opening import opening_share as opening_share
+    from whileai_core.traces.report import format_trace_report as format_trace_report
+    from whileai_core.traces.report import trace_report as trace_report
+    from whileai_core.traces.split import split_pseudo_production as split_pseudo_production
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

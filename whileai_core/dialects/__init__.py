@@ -1,0 +1,1 @@
+"""Records to rows: one module per producer family, one registry, detection by content."""

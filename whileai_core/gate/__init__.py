@@ -1,0 +1,1 @@
+"""The embedded platform: an ASGI app over SQLAlchemy and a blob store."""

@@ -1,0 +1,1 @@
+"""The client of the platform: one transport, datasets, agents, hub, credentials."""

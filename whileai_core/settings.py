@@ -1,0 +1,57 @@
+"""The settings object: the one place that reads the environment.
+
+Every setting is `WHILEAI_<NAME>`; an empty value equals unset. Settings are read when they
+are asked for, not at import, so a test or a worker may change them between calls.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """What the product can be told from outside.
+
+    Attributes:
+        home: Folder that holds everything the product keeps (ledger, RowSets, gate).
+        api_url: Base URL of the platform; unset means the embedded gate, unless a credential is.
+        delegated_credential: Short-lived credential, first in the order after an argument.
+        api_key: Static account key.
+        store_url: fsspec URL of the RowSet store; default `<home>/store`.
+        ledger_url: SQLAlchemy URL of the ledger; default SQLite under home.
+        gate_database_url: SQLAlchemy URL of the embedded gate; default SQLite under home.
+        gate_blob_url: fsspec URL of the gate's blobs; default `<home>/gate/blobs`.
+        allow_insecure: Permit plain http to other hosts than loopback.
+        allowed_imports: Packages from which agents, judges and improvers may be loaded by name.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="WHILEAI_", env_ignore_empty=True, extra="ignore")
+
+    home: Path = Field(default_factory=lambda: Path.home() / ".whileai")
+    api_url: str | None = None
+    delegated_credential: SecretStr | None = None
+    api_key: SecretStr | None = None
+    store_url: str | None = None
+    ledger_url: str | None = None
+    gate_database_url: str | None = None
+    gate_blob_url: str | None = None
+    allow_insecure: bool = False
+    allowed_imports: tuple[str, ...] = ()
+
+    @property
+    def store(self) -> str:
+        """URL or folder of the RowSet store."""
+        return self.store_url or str(self.home / "store")
+
+    @property
+    def gate_folder(self) -> Path:
+        """Folder of the embedded gate's database and blobs."""
+        return self.home / "gate"
+
+
+def get_settings() -> Settings:
+    """Return the settings as the environment has them now."""
+    return Settings()

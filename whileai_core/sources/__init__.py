@@ -1,0 +1,1 @@
+"""Bytes to records: discovery, compression, JSON in its many layouts, OTLP, Parquet."""

@@ -1,0 +1,1 @@
+"""Rows to insight: faults, mining, report, split, leakage, dimensions, harness."""
