@@ -1,0 +1,84 @@
+"""Files that appear whole or not at all, and the sweep that removes what a kill left behind.
+
+A temporary file stands beside its target and carries host and process id in its name, so that
+a later run can tell an abandoned one from one that is being written.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import uuid
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, BinaryIO
+
+from whileai_core.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())[:32]
+_TEMPORARY = re.compile(r"^\..+\.(?P<host>[A-Za-z0-9-]*)\.(?P<pid>\d+)\.[0-9a-f]{8}\.tmp$")
+
+
+def temporary_beside(path: Path) -> Path:
+    """Return a fresh temporary name in the folder of `path`."""
+    return path.with_name(f".{path.name}.{_HOST}.{os.getpid()}.{uuid.uuid4().hex[:8]}.tmp")
+
+
+@contextmanager
+def atomic_file(path: Path, *, mode: int = 0o644) -> Iterator[BinaryIO]:
+    """Open a file that replaces `path` only when the block ends well.
+
+    Readers see the old file or the new one. The bytes are flushed to disk before the rename.
+
+    Raises:
+        StoreError: The disk is full or the folder cannot be written; nothing is left behind.
+    """
+    temporary = temporary_beside(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        if isinstance(error, StoreError):
+            raise
+        raise StoreError(
+            f"cannot write {path}: {error.strerror or error}; free space or fix permissions "
+            "and run again, nothing half-written was kept"
+        ) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
+    """Write a small file whole or not at all (see `atomic_file`)."""
+    with atomic_file(path, mode=mode) as file:
+        file.write(data)
+
+
+def sweep_temporaries(folder: Path) -> int:
+    """Remove temporary files below `folder` whose process on this host is gone; count them."""
+    removed = 0
+    for path in folder.rglob(".*.tmp") if folder.is_dir() else ():
+        match = _TEMPORARY.match(path.name)
+        if match and match["host"] == _HOST and not _alive(int(match["pid"])):
+            path.unlink(missing_ok=True)
+            removed += 1
+    return removed
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,77 @@
+"""Named bytes below one folder or fsspec URL: written whole, read whole.
+
+Local folders get temporary-file, fsync, rename; object stores put an object in one request,
+which is atomic there.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whileai_core.atomic import write_atomic
+from whileai_core.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Blobs:
+    """A folder of named bytes.
+
+    Args:
+        url: A local folder, or any fsspec URL (`s3://bucket/prefix`, `memory://x`).
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url.removeprefix("file://")
+        self._local = Path(self.url) if "://" not in self.url else None
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write one blob whole or not at all; an existing one is replaced."""
+        if self._local is not None:
+            write_atomic(self._local / name, data)
+            return
+        filesystem, root = self._remote
+        path = f"{root}/{name}"
+        with self._translated("write", name):
+            filesystem.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+            filesystem.pipe_file(path, data)
+
+    def read(self, name: str) -> bytes:
+        """Return one blob."""
+        with self._translated("read", name):
+            if self._local is not None:
+                return (self._local / name).read_bytes()
+            filesystem, root = self._remote
+            return bytes(filesystem.cat_file(f"{root}/{name}"))
+
+    def exists(self, name: str) -> bool:
+        """Say whether the blob is there."""
+        if self._local is not None:
+            return (self._local / name).is_file()
+        filesystem, root = self._remote
+        with self._translated("look up", name):
+            return bool(filesystem.exists(f"{root}/{name}"))
+
+    @cached_property
+    def _remote(self) -> tuple[Any, str]:
+        from fsspec.core import url_to_fs
+
+        try:
+            filesystem, root = url_to_fs(self.url)
+        except (ValueError, ImportError) as error:
+            raise StoreError(f"cannot use the store {self.url}: {error}") from error
+        return filesystem, root.rstrip("/")
+
+    @contextmanager
+    def _translated(self, verb: str, name: str) -> Iterator[None]:
+        try:
+            yield
+        except StoreError:
+            raise
+        except OSError as error:
+            reason = error.strerror or error
+            raise StoreError(f"cannot {verb} {name} in {self.url}: {reason}") from error
