@@ -8,6 +8,7 @@ both parsers give the same value (see `loads`).
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any
 
@@ -55,3 +56,73 @@ def canonical(value: object) -> bytes:
     except TypeError:
         text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), sort_keys=True)
         return text.encode("ascii")
+
+
+def dumps_line(value: object) -> bytes:
+    """Write one value as a strict JSON Lines record: what reads back is what was given.
+
+    Tuples become lists. U+0085, U+2028 and U+2029 are written as escapes, because some
+    readers take them for the end of a line.
+
+    Raises:
+        ValueError: Something in the value is not JSON; the message gives its path.
+    """
+    try:
+        line = orjson.dumps(value, option=_STRICT_LINE)
+    except TypeError:
+        line = b""
+    if not line or b"null" in line:  # orjson writes NaN and infinities as null
+        problem = _not_json(value)
+        if problem is not None:
+            raise ValueError(problem)
+    if not line:  # JSON that orjson declines: integers past 64 bits, deep nesting
+        try:
+            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        except RecursionError:
+            raise ValueError("$ is nested too deep") from None
+        line = text.encode("utf-8") + b"\n"
+    if b"\xe2\x80" in line or b"\xc2\x85" in line:
+        for raw, escaped in _LINE_BREAKS:
+            line = line.replace(raw, escaped)
+    return line
+
+
+_STRICT_LINE = (
+    orjson.OPT_APPEND_NEWLINE | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
+)
+_LINE_BREAKS = (
+    ("\u0085".encode(), b"\\u0085"),
+    ("\u2028".encode(), b"\\u2028"),
+    ("\u2029".encode(), b"\\u2029"),
+)
+
+
+def _not_json(value: object) -> str | None:
+    """Name the first part of a value that JSON cannot carry, with its path."""
+    pending: list[tuple[str, object]] = [("$", value)]
+    while pending:
+        path, part = pending.pop()
+        if isinstance(part, str):
+            if not _is_unicode(part):
+                return f"{path} holds a lone surrogate, which UTF-8 cannot carry"
+        elif isinstance(part, float):
+            if not math.isfinite(part):
+                return f"{path} is {part}, which JSON cannot carry"
+        elif isinstance(part, dict):
+            for key, child in part.items():
+                if not isinstance(key, str) or not _is_unicode(key):
+                    return f"{path} has the key {key!r}; JSON keys are text"
+                pending.append((f"{path}.{key}", child))
+        elif isinstance(part, list | tuple):
+            pending.extend((f"{path}[{index}]", child) for index, child in enumerate(part))
+        elif part is not None and not isinstance(part, int):
+            return f"{path} is a {type(part).__name__}, which JSON cannot carry"
+    return None
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
