@@ -102,22 +102,26 @@ def _not_json(value: object) -> str | None:
     pending: list[tuple[str, object]] = [("$", value)]
     while pending:
         path, part = pending.pop()
-        if isinstance(part, str):
-            if not _is_unicode(part):
-                return f"{path} holds a lone surrogate, which UTF-8 cannot carry"
-        elif isinstance(part, float):
-            if not math.isfinite(part):
-                return f"{path} is {part}, which JSON cannot carry"
-        elif isinstance(part, dict):
+        if isinstance(part, dict):
             for key, child in part.items():
                 if not isinstance(key, str) or not _is_unicode(key):
                     return f"{path} has the key {key!r}; JSON keys are text"
                 pending.append((f"{path}.{key}", child))
         elif isinstance(part, list | tuple):
             pending.extend((f"{path}[{index}]", child) for index, child in enumerate(part))
-        elif part is not None and not isinstance(part, int):
-            return f"{path} is a {type(part).__name__}, which JSON cannot carry"
+        elif (problem := _not_json_leaf(part)) is not None:
+            return f"{path} {problem}"
     return None
+
+
+def _not_json_leaf(leaf: object) -> str | None:
+    if isinstance(leaf, str):
+        return None if _is_unicode(leaf) else "holds a lone surrogate, which UTF-8 cannot carry"
+    if isinstance(leaf, float):
+        return None if math.isfinite(leaf) else f"is {leaf}, which JSON cannot carry"
+    if leaf is None or isinstance(leaf, int):
+        return None
+    return f"is a {type(leaf).__name__}, which JSON cannot carry"
 
 
 def _is_unicode(text: str) -> bool:
