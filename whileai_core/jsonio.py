@@ -14,25 +14,94 @@ from typing import Any
 
 import orjson
 
-_LONG_DIGITS = re.compile(rb"\d{19}")
+# Digits that can spell an integer past 64 bits (19 digits suffice below zero).
+_LONG_DIGITS = re.compile(rb"\d{20}|-\d{19}")
+_LONG_DIGITS_IN_TEXT = re.compile(r"\d{20}|-\d{19}")
+_DIGITS_TO_ZERO = bytes.maketrans(b"123456789-", b"0" * 10)
+_LONG_RUN = b"0" * 20
+
+TOO_DEEP = "nested too deep"
 
 
 def loads(data: bytes | str) -> Any:
     """Parse one JSON text; integers of any size stay integers, NaN and Infinity are read.
 
+    Of a key given twice the last value counts. Bytes are UTF-8.
+
     Raises:
-        ValueError: The text is not JSON, or is nested too deep to read.
+        ValueError: The text is not JSON, or is nested too deep to read (`TOO_DEEP`).
     """
-    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
-    if _LONG_DIGITS.search(raw) is None:
-        try:
-            return orjson.loads(raw)
-        except orjson.JSONDecodeError:
-            pass
     try:
-        return json.loads(raw)
+        return loads_strict(data)
+    except orjson.JSONDecodeError:
+        return _loads_slowly(data)
+
+
+def loads_strict(data: bytes | str) -> Any:
+    """Parse one text that is JSON by the letter: no NaN, infinities or lone surrogates.
+
+    Raises:
+        ValueError: The text is not strict JSON, or is nested too deep to read.
+    """
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        if "ecursion" in str(error):
+            raise ValueError(TOO_DEEP) from None
+        raise
+    if len(data) >= len(_LONG_RUN) and has_long_integers(data):
+        return _loads_slowly(data)
+    return value
+
+
+def has_long_integers(data: bytes | str) -> bool:
+    """Tell whether a text may spell an integer that orjson would read as a float."""
+    if isinstance(data, str):
+        return _LONG_DIGITS_IN_TEXT.search(data) is not None
+    # A byte-wise translation and a search for one run are much quicker than the pattern.
+    if _LONG_RUN not in data.translate(_DIGITS_TO_ZERO):
+        return False
+    return _LONG_DIGITS.search(data) is not None
+
+
+def _loads_slowly(data: bytes | str) -> Any:
+    try:
+        return json.loads(data if isinstance(data, str) else data.decode("utf-8"))
     except RecursionError:
-        raise ValueError("nested too deep") from None
+        raise ValueError(TOO_DEEP) from None
+
+
+def strict(value: Any) -> Any:
+    """Return a copy that is strict JSON: NaN and infinities as null, lone surrogates as U+FFFD.
+
+    A value that is strict already comes back as it is.
+
+    Raises:
+        ValueError: The value is nested too deep to clean (`TOO_DEEP`).
+    """
+    if _not_json(value) is None:
+        return value
+    try:
+        return _cleaned(value)
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_cleaned(str(key)): _cleaned(child) for key, child in value.items()}
+    if isinstance(value, list | tuple):
+        return [_cleaned(child) for child in value]
+    return value if value is None or isinstance(value, int) else str(value)
+
+
+def text(value: object) -> str:
+    """Write one value as JSON text, spaced as the standard library spaces it."""
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def dumps(value: object) -> bytes:
