@@ -20,12 +20,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())[:32]
-_TEMPORARY = re.compile(r"^\..+\.(?P<host>[A-Za-z0-9-]*)\.(?P<pid>\d+)\.[0-9a-f]{8}\.tmp$")
+_OWNER = re.compile(r"(?P<host>[A-Za-z0-9-]*)\.(?P<pid>\d+)\.[0-9a-f]{8}$")
+
+
+def owner_tag() -> str:
+    """Return a fresh name part that tells which process of which host made a file or folder."""
+    return f"{_HOST}.{os.getpid()}.{uuid.uuid4().hex[:8]}"
+
+
+def owner_is_gone(tagged: str) -> bool:
+    """Say whether a name ending in an `owner_tag` was made on this host by a dead process."""
+    match = _OWNER.search(tagged)
+    return bool(match and match["host"] == _HOST and not _alive(int(match["pid"])))
 
 
 def temporary_beside(path: Path) -> Path:
     """Return a fresh temporary name in the folder of `path`."""
-    return path.with_name(f".{path.name}.{_HOST}.{os.getpid()}.{uuid.uuid4().hex[:8]}.tmp")
+    return path.with_name(f".{path.name}.{owner_tag()}.tmp")
 
 
 @contextmanager
@@ -67,8 +78,7 @@ def sweep_temporaries(folder: Path) -> int:
     """Remove temporary files below `folder` whose process on this host is gone; count them."""
     removed = 0
     for path in folder.rglob(".*.tmp") if folder.is_dir() else ():
-        match = _TEMPORARY.match(path.name)
-        if match and match["host"] == _HOST and not _alive(int(match["pid"])):
+        if owner_is_gone(path.name.removesuffix(".tmp")):
             path.unlink(missing_ok=True)
             removed += 1
     return removed
