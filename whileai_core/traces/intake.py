@@ -1,0 +1,73 @@
+"""What the trace operations accept, brought to rows: lists, iterators, one row, a path.
+
+The operations read rows in the schema. Items that are not in it yet (chat messages, exports with
+other key names) are read by the dialects, one at a time, so that none is counted as empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from whileai_core.rows import Row
+
+
+def items_of(source: object) -> Iterable[Any]:
+    """Return the items of `source`; one object is one item, a path is read.
+
+    Raises:
+        TypeError: `source` is nothing that holds items (None, a number).
+        FileNotFoundError: `source` is a path that is not there.
+    """
+    if isinstance(source, dict):
+        return [source]
+    if isinstance(source, str | bytes | Path):
+        from whileai_core.dialects.load import load_traces
+
+        return load_traces(source)
+    if not isinstance(source, Iterable):
+        raise TypeError(
+            f"expected rows or an iterable of rows, got {type(source).__name__}; "
+            "pass a list of row objects"
+        )
+    return source
+
+
+def as_schema_row(item: object) -> Row | None:
+    """Return `item` as a row of the schema, or None when it is no object.
+
+    Rows already in the schema are returned as they are, never copied. An object the dialects can
+    make nothing of counts as a row with nothing in it.
+    """
+    if type(item) is not dict:
+        if not isinstance(item, Mapping):
+            return None
+        item = dict(item)
+    if "prompt" in item and "steps" in item and (item["steps"] or not _holds_a_list(item)):
+        return item
+    from whileai_core.dialects.normalise import as_row
+
+    row = as_row(item)
+    return item if row is None else row
+
+
+def _holds_a_list(item: Row) -> bool:
+    """Tell whether a row without steps may still carry turns under another key."""
+    return any(type(value) is list and value for value in item.values())
+
+
+def rows_with_items(source: object) -> Iterator[tuple[Any, Row]]:
+    """Yield each object of `source` beside its reading as a row; other items are left out."""
+    for item in items_of(source):
+        row = as_schema_row(item)
+        if row is not None:
+            yield item, row
+
+
+def rows_of(source: object) -> Iterator[Row]:
+    """Yield the objects of `source` as rows; `None` holds none."""
+    if source is not None:
+        for _, row in rows_with_items(source):
+            yield row
