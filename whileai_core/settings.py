@@ -24,8 +24,11 @@ class Settings(BaseSettings):
         ledger_url: SQLAlchemy URL of the ledger; default SQLite under home.
         gate_database_url: SQLAlchemy URL of the embedded gate; default SQLite under home.
         gate_blob_url: fsspec URL of the gate's blobs; default `<home>/gate/blobs`.
+        gate_origin: Public `scheme://host` of the gate; default: each request's Host header.
+        gate_max_upload_bytes: Largest upload the gate takes.
         allow_insecure: Permit plain http to other hosts than loopback.
         allowed_imports: Packages from which agents, judges and improvers may be loaded by name.
+        rule_cap: Policy clauses a coverage grid varies; read from `ZP_RULE_CAP`, as the peer does.
     """
 
     model_config = SettingsConfigDict(env_prefix="WHILEAI_", env_ignore_empty=True, extra="ignore")
@@ -38,8 +41,11 @@ class Settings(BaseSettings):
     ledger_url: str | None = None
     gate_database_url: str | None = None
     gate_blob_url: str | None = None
+    gate_origin: str | None = None
+    gate_max_upload_bytes: int = 5 * 1024**3
     allow_insecure: bool = False
     allowed_imports: tuple[str, ...] = ()
+    rule_cap: int = Field(default=16, ge=0, validation_alias="ZP_RULE_CAP")
 
     @property
     def store(self) -> str:
