@@ -1,0 +1,118 @@
+"""Accounts and their credentials, as database operations."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+from sqlalchemy import or_, select
+from sqlalchemy.exc import IntegrityError
+
+from whileai_core.errors import InputError
+from whileai_core.gate import permits
+from whileai_core.gate.database import Database, now_ms
+from whileai_core.gate.tables import Account, Credential, Secret
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncSession
+
+LOCAL_ACCOUNT = "local"
+STATIC, DELEGATED = "static", "delegated"
+_SIGNING = "signing"
+_MAX_NAME = 200
+
+
+async def ensure_server(database: Database) -> str:
+    """Return the server's secret; on the first start make it, with the embedded account."""
+    secret = await _read_secret(database)
+    if secret is not None:
+        return secret
+    fresh = secrets.token_hex(32)
+    try:
+        async with database.write() as session:
+            session.add(Secret(name=_SIGNING, value=fresh))
+            await session.flush()  # the one who writes the secret also makes the account
+            account = await _account_named(session, LOCAL_ACCOUNT)
+            _add_key(session, account, permits.Signer(fresh).embedded_key(), "embedded")
+    except IntegrityError:  # another process was first
+        secret = await _read_secret(database)
+        assert secret is not None  # noqa: S101  the row that collided
+        return secret
+    return fresh
+
+
+async def find_account(session: AsyncSession, key: str, *, static_only: bool = False) -> str | None:
+    """Return the id of the account a credential stands for; None when it is no good."""
+    wanted = [
+        Credential.digest == permits.digest(key),
+        or_(Credential.expires_at.is_(None), Credential.expires_at > now_ms()),
+    ]
+    if static_only:
+        wanted.append(Credential.kind == STATIC)
+    return (await session.scalars(select(Credential.account_id).where(*wanted))).first()
+
+
+async def create_key(database: Database, name: str) -> str:
+    """Make a key for the account `name`, and the account when it is missing.
+
+    Raises:
+        InputError: The name is blank or too long.
+    """
+    key = permits.new_key()
+    async with database.write() as session:
+        account = await _account_named(session, _checked(name))
+        _add_key(session, account, key, "key")
+    return key
+
+
+async def create_account(database: Database, name: str) -> str:
+    """Make an account without a key; return its id.
+
+    Raises:
+        InputError: The name is blank, too long or taken.
+    """
+    account = _new_account(_checked(name))
+    try:
+        async with database.write() as session:
+            session.add(account)
+    except IntegrityError:
+        raise InputError(f"there already is an account named {name.strip()!r}") from None
+    return account.id
+
+
+async def _read_secret(database: Database) -> str | None:
+    async with database.read() as session:
+        return await session.scalar(select(Secret.value).where(Secret.name == _SIGNING))
+
+
+async def _account_named(session: AsyncSession, name: str) -> str:
+    found = await session.scalar(select(Account.id).where(Account.name == name))
+    if found is not None:
+        return found
+    account = _new_account(name)
+    session.add(account)
+    await session.flush()
+    return account.id
+
+
+def _new_account(name: str) -> Account:
+    return Account(id=f"ac_{secrets.token_hex(8)}", name=name, created_at=now_ms())
+
+
+def _add_key(session: AsyncSession, account: str, key: str, name: str) -> None:
+    session.add(
+        Credential(
+            digest=permits.digest(key),
+            account_id=account,
+            kind=STATIC,
+            name=name,
+            created_at=now_ms(),
+        )
+    )
+
+
+def _checked(name: str) -> str:
+    name = name.strip()
+    if not name or len(name) > _MAX_NAME or not name.isprintable():
+        raise InputError(f"an account name has 1 to {_MAX_NAME} printable characters")
+    return name

@@ -1,0 +1,32 @@
+"""What the operator of a gate does without HTTP: accounts and keys."""
+
+from __future__ import annotations
+
+from whileai_core.gate import accounts
+from whileai_core.gate.settings import GateSettings
+from whileai_core.gate.state import open_gate
+
+
+async def create_key(name: str, *, settings: GateSettings | None = None) -> str:
+    """Return a new key for the account `name`, which is made when missing.
+
+    The key is shown this once; the gate keeps only its hash. The account `local` is the one
+    in-process runs use.
+
+    Raises:
+        InputError: The name is blank or too long.
+        StoreError: The gate cannot be opened.
+    """
+    async with open_gate(settings or GateSettings.from_settings()) as gate:
+        return await accounts.create_key(gate.database, name)
+
+
+async def create_account(name: str, *, settings: GateSettings | None = None) -> str:
+    """Make an account without a key; return its id.
+
+    Raises:
+        InputError: The name is blank, too long or taken.
+        StoreError: The gate cannot be opened.
+    """
+    async with open_gate(settings or GateSettings.from_settings()) as gate:
+        return await accounts.create_account(gate.database, name)

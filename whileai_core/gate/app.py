@@ -1,0 +1,53 @@
+"""The gate as an ASGI application."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+
+from whileai_core.gate.http import error_response
+from whileai_core.gate.middleware import RequestLog
+from whileai_core.gate.routes import agents, catalog, credentials, datasets, health, transfers
+from whileai_core.gate.settings import GateSettings
+from whileai_core.gate.state import open_gate
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+_SUBJECTS = (health, datasets, transfers, catalog, agents, credentials)
+
+
+def create_app(settings: GateSettings | None = None) -> Starlette:
+    """Return the gate's application; nothing is opened before its lifespan starts.
+
+    Args:
+        settings: The gate's settings; by default those of the environment.
+    """
+    chosen = settings or GateSettings.from_settings()
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with open_gate(chosen) as gate:
+            app.state.gate = gate
+            yield
+
+    app = Starlette(
+        routes=[route for subject in _SUBJECTS for route in subject.routes],
+        middleware=[Middleware(RequestLog)],
+        exception_handlers={HTTPException: _refused},
+        lifespan=lifespan,
+    )
+    app.router.redirect_slashes = False  # clients of the protocol take no redirect
+    return app
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101  what it is registered for
+    return error_response(error.status_code, error.detail, error.headers)

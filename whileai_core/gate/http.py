@@ -1,0 +1,129 @@
+"""What every route shares: who asks, the request's JSON, absolute addresses, error bodies."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from whileai_core import jsonio
+from whileai_core.gate.accounts import find_account
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+
+    from starlette.requests import Request
+
+    from whileai_core.gate.state import Gate
+
+Json: TypeAlias = dict[str, Any]
+
+MAX_ERROR = 380  # the peer SDK cuts an error body at 400 characters before it parses it
+
+
+class JsonResponse(Response):
+    """A JSON object as response."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """Write the object as compact JSON."""
+        return jsonio.dumps(content)
+
+
+def error_response(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Return `{"error": message}`, kept to one short line."""
+    line = " ".join(message.split())
+    if len(line) > MAX_ERROR:
+        line = line[: MAX_ERROR - 1] + "…"
+    return JsonResponse({"error": line}, status_code=status, headers=headers)
+
+
+def gate_of(request: Request) -> Gate:
+    """Return the gate a request came to."""
+    return cast("Gate", request.app.state.gate)
+
+
+def keyed(
+    endpoint: Callable[[Request, str], Awaitable[Response]],
+) -> Callable[[Request], Awaitable[Response]]:
+    """Let in only requests with a good key; the endpoint gets the account's id."""
+
+    @functools.wraps(endpoint)
+    async def guarded(request: Request) -> Response:
+        key = request.headers.get("x-api-key", "").strip()
+        if not key:
+            raise HTTPException(401, "no credential: send an account key in X-Api-Key")
+        async with gate_of(request).database.read() as session:
+            account = await find_account(session, key)
+        if account is None:
+            raise HTTPException(401, "the credential is unknown, revoked or expired")
+        return await endpoint(request, account)
+
+    return guarded
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """Read a whole body.
+
+    Raises:
+        HTTPException: 413 when it is longer than `limit`.
+    """
+    check_declared_length(request, limit)
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > limit:
+            raise too_large(limit)
+    return bytes(body)
+
+
+async def read_json(request: Request) -> Json:
+    """Read the JSON object of a request; no body at all counts as an empty object.
+
+    Raises:
+        HTTPException: 400 when it is something else, 413 when it is too long.
+    """
+    body = await read_body(request, gate_of(request).settings.max_json_bytes)
+    if not body.strip():
+        return {}
+    try:
+        value = jsonio.loads(body)
+    except ValueError:
+        raise HTTPException(400, "the request body is not JSON") from None
+    if not isinstance(value, dict):
+        raise HTTPException(400, "the request body is not a JSON object")
+    return value
+
+
+def check_declared_length(request: Request, limit: int) -> None:
+    """Refuse a body that says it is too long before reading it."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > limit:
+        raise too_large(limit)
+
+
+def too_large(limit: int) -> HTTPException:
+    """Return the answer to a body that is too long."""
+    return HTTPException(413, f"the request body is larger than the limit of {limit} bytes")
+
+
+async def drain(stream: AsyncIterator[bytes], limit: int) -> None:
+    """Read and drop up to `limit` bytes.
+
+    A client that is still sending when the refusal comes sees a broken connection instead of
+    the reason.
+    """
+    seen = 0
+    async for chunk in stream:
+        seen += len(chunk)
+        if seen > limit:
+            return
+
+
+def absolute(request: Request, path: str) -> str:
+    """Return an absolute address of this gate, from the settings or the Host header."""
+    origin = gate_of(request).settings.origin or str(request.base_url)
+    return origin.rstrip("/") + path

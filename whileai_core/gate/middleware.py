@@ -1,0 +1,77 @@
+"""Around every request: a log record without secrets, and an error body whatever happens."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING
+
+from sqlalchemy.exc import OperationalError
+from starlette.requests import ClientDisconnect
+
+from whileai_core.gate.http import error_response
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_log = logging.getLogger(__name__)
+_RETRY_SECONDS = "2"
+_CLIENT_GONE = 499  # for the log; no answer can be sent any more
+
+
+class RequestLog:
+    """ASGI middleware; logs the route's template, since paths can be permissions."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        status = 0
+
+        async def watched(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except ClientDisconnect:
+            status = status or _CLIENT_GONE
+        except Exception as error:
+            if status:  # the answer has begun: breaking it off is all that is left
+                raise
+            await _failure(error)(scope, receive, watched)
+        finally:
+            _record(scope, status, time.perf_counter() - started)
+
+
+def _failure(error: Exception) -> Response:
+    if isinstance(error, OperationalError):
+        _log.warning("the database did not answer: %s", error.orig)
+        busy = "the gate's database is busy or away; try again"
+        return error_response(503, busy, {"Retry-After": _RETRY_SECONDS})
+    _log.error("a request failed", exc_info=error)
+    return error_response(500, "the gate failed on this request; its log says why")
+
+
+def _record(scope: Scope, status: int, seconds: float) -> None:
+    route = getattr(scope.get("route"), "path", "(no route)")
+    _log.info(
+        "%s %s -> %d",
+        scope["method"],
+        route,
+        status,
+        extra={
+            "http_method": scope["method"],
+            "http_route": route,
+            "http_status": status,
+            "duration_ms": round(seconds * 1000, 1),
+        },
+    )

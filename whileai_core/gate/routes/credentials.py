@@ -1,0 +1,126 @@
+"""Delegated credentials: short-lived, made and withdrawn with a session token.
+
+The session token of this gate is an account's static key, sent as a bearer token. A delegated
+credential is none: it cannot make others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+from starlette.exceptions import HTTPException
+from starlette.routing import Route
+
+from whileai_core.gate import fields, permits
+from whileai_core.gate.accounts import DELEGATED, find_account
+from whileai_core.gate.database import now_ms
+from whileai_core.gate.http import Json, JsonResponse, gate_of, read_json
+from whileai_core.gate.tables import Credential
+from whileai_core.gate.views import timestamp
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncSession
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+_DEFAULT_NAME = "sdk-default"
+_DEFAULT_LIFE = 3600
+_LONGEST_LIFE = 30 * 24 * 3600
+
+
+async def issue(request: Request) -> Response:
+    """`POST /auth/issue-credential`: a new one with every call."""
+    account = await _bearer(request)
+    body = await read_json(request)
+    life = _life(body)
+    key = permits.new_key(permits.DELEGATED_PREFIX)
+    now = now_ms()
+    record = Credential(
+        digest=permits.digest(key),
+        account_id=account,
+        kind=DELEGATED,
+        name=fields.text(body, "name", limit=200) or _DEFAULT_NAME,
+        created_at=now,
+        expires_at=now + life * 1000,
+    )
+    async with gate_of(request).database.write() as session:
+        session.add(record)
+    return JsonResponse(_view(record, key, life))
+
+
+async def refresh(request: Request) -> Response:
+    """`POST /auth/refresh-credential`: the same credential lives on from now."""
+    account = await _bearer(request)
+    body = await read_json(request)
+    life = _life(body)
+    async with gate_of(request).database.write() as session:
+        record, key = await _own(session, account, body)
+        record.expires_at = now_ms() + life * 1000
+    return JsonResponse(_view(record, key, life))
+
+
+async def revoke(request: Request) -> Response:
+    """`POST /auth/revoke-credential`: it stops working at once."""
+    account = await _bearer(request)
+    body = await read_json(request)
+    async with gate_of(request).database.write() as session:
+        record, _ = await _own(session, account, body)
+        await session.delete(record)
+    return JsonResponse({"revoked": True})
+
+
+async def _bearer(request: Request) -> str:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    token = token.strip()
+    account = None
+    if scheme.lower() == "bearer" and token:
+        async with gate_of(request).database.read() as session:
+            account = await find_account(session, token, static_only=True)
+    if account is None:
+        raise HTTPException(401, "a valid session token is needed as Authorization: Bearer")
+    return account
+
+
+async def _own(session: AsyncSession, account: str, body: Json) -> tuple[Credential, str]:
+    key = fields.text(body, "credential")
+    if key is None:
+        raise HTTPException(400, "credential is required")
+    record = await session.scalar(
+        select(Credential)
+        .where(
+            Credential.digest == permits.digest(key),
+            Credential.account_id == account,
+            Credential.kind == DELEGATED,
+            Credential.expires_at > now_ms(),
+        )
+        .with_for_update()
+    )
+    if record is None:
+        raise HTTPException(404, "the credential is unknown, revoked or expired; issue a new one")
+    return record, key
+
+
+def _life(body: Json) -> int:
+    life = fields.whole_number(body, "ttlSeconds")
+    if life is None:
+        return _DEFAULT_LIFE
+    if life < 1:
+        raise HTTPException(400, "ttlSeconds must be at least 1")
+    return min(life, _LONGEST_LIFE)
+
+
+def _view(record: Credential, key: str, life: int) -> Json:
+    return {
+        "credential": key,
+        "name": record.name,
+        "ttlSeconds": life,
+        "expiresAt": timestamp(record.expires_at),
+    }
+
+
+routes = [
+    Route("/auth/issue-credential", issue, methods=["POST"]),
+    Route("/auth/refresh-credential", refresh, methods=["POST"]),
+    Route("/auth/revoke-credential", revoke, methods=["POST"]),
+]

@@ -1,0 +1,203 @@
+"""Bytes in and out: presigned upload, download grants, presigned parts, preview."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, BinaryIO
+
+import anyio
+import anyio.to_thread
+from sqlalchemy import select
+from starlette.exceptions import HTTPException
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from whileai_core import jsonio
+from whileai_core.gate import permits
+from whileai_core.gate.blobs import BlobStore, new_key
+from whileai_core.gate.garbage import collect, note_linked, note_unlinked, note_writing
+from whileai_core.gate.http import (
+    Json,
+    JsonResponse,
+    absolute,
+    check_declared_length,
+    drain,
+    gate_of,
+    keyed,
+)
+from whileai_core.gate.incoming import StoredBlob, receive_blob
+from whileai_core.gate.store import IMPORTING, own_dataset, parts_of
+from whileai_core.gate.tables import Dataset, Part, Upload
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from sqlalchemy.ext.asyncio import AsyncSession
+    from starlette.requests import Request
+
+_UPLOAD, _PART = "upload", "part"
+_CHUNK = 1024 * 1024
+_DRAIN = 32 * _CHUNK
+_PREVIEW_ROWS = 3
+
+
+def upload_url(request: Request, dataset: Dataset) -> str:
+    """Return the presigned address that takes a dataset's bytes."""
+    gate = gate_of(request)
+    expires_at = permits.expiry(dataset.created_at // 1000, gate.settings.url_seconds)
+    return absolute(request, f"/upload/{gate.signer.token(_UPLOAD, dataset.id, expires_at)}")
+
+
+async def upload(request: Request) -> Response:
+    """`PUT /upload/{token}`: stage the bytes; a repeated upload replaces the one before."""
+    stream = request.stream()
+    try:
+        await _stage(request, stream)
+    except HTTPException:
+        # A client that is still sending would see a broken connection instead of the reason.
+        await drain(stream, _DRAIN)
+        raise
+    return Response()
+
+
+async def _stage(request: Request, stream: AsyncIterator[bytes]) -> None:
+    gate = gate_of(request)
+    dataset_id = _permitted(request, _UPLOAD)
+    check_declared_length(request, gate.settings.max_upload_bytes)
+    key = new_key()
+    async with gate.database.write() as session:
+        await _uploadable(session, dataset_id)
+        await note_writing(session, key)
+    garbage = [key]
+    try:
+        blob = await receive_blob(gate, key, stream)
+        async with gate.database.write() as session:
+            dataset = await _uploadable(session, dataset_id)
+            replaced = await _link(session, dataset, blob)
+        garbage = replaced
+    finally:
+        with anyio.CancelScope(shield=True):
+            await collect(gate.database, gate.blobs, garbage)
+
+
+async def _uploadable(session: AsyncSession, dataset_id: str) -> Dataset:
+    query = select(Dataset).where(Dataset.id == dataset_id).with_for_update()
+    dataset = await session.scalar(query)
+    if dataset is None:
+        raise HTTPException(404, "the dataset of this upload was deleted")
+    if dataset.status == IMPORTING:
+        raise HTTPException(409, f"dataset {dataset.id} is being imported; it takes no upload")
+    return dataset
+
+
+async def _link(session: AsyncSession, dataset: Dataset, blob: StoredBlob) -> list[str]:
+    """Stage a blob for finalize; return what it replaces, noted as garbage."""
+    if not await note_linked(session, blob.key):
+        raise HTTPException(408, "the upload took too long and was given up; start again")
+    staged = await session.get(Upload, dataset.number)
+    replaced = [staged.blob_key] if staged else []
+    await note_unlinked(session, replaced)
+    await session.merge(
+        Upload(
+            dataset_number=dataset.number,
+            blob_key=blob.key,
+            size_bytes=blob.size,
+            sha256=blob.sha256,
+            rows=blob.rows,
+            problem=blob.problem,
+        )
+    )
+    return replaced
+
+
+def _permitted(request: Request, kind: str) -> str:
+    subject = gate_of(request).signer.subject(kind, request.path_params["token"])
+    if subject is None:
+        raise HTTPException(403, "this address is forged or has expired; ask for a new one")
+    return subject
+
+
+@keyed
+async def download(request: Request, account: str) -> Response:
+    """`GET /datasets/{id}/download`: presigned addresses of all parts."""
+    async with gate_of(request).database.read() as session:
+        dataset = await own_dataset(session, account, request.path_params["id"])
+        parts = await parts_of(session, dataset)
+    return JsonResponse(grant(request, dataset, parts))
+
+
+def grant(request: Request, dataset: Dataset, parts: Sequence[Part]) -> Json:
+    """Return the addresses under which a dataset's parts can be fetched for a while."""
+    gate = gate_of(request)
+    life = gate.settings.url_seconds
+    expires_at = int(time.time()) + life
+    urls = [
+        absolute(request, f"/parts/{gate.signer.token(_PART, part.blob_key, expires_at)}")
+        for part in parts
+    ]
+    return {
+        "datasetId": dataset.id,
+        "parts": urls,
+        "downloadUrl": urls[0],
+        "expiresIn": life,
+        "partSizes": [part.size_bytes for part in parts],
+        "partSha256": [part.sha256 for part in parts],
+    }
+
+
+async def part(request: Request) -> Response:
+    """`GET /parts/{token}`: the bytes of one part, exactly as they were uploaded."""
+    gate = gate_of(request)
+    key = _permitted(request, _PART)
+    async with gate.database.read() as session:
+        found = await session.scalar(select(Part).where(Part.blob_key == key))
+    if found is None:
+        raise HTTPException(404, "the data of this address was deleted or replaced")
+    try:
+        file = await anyio.to_thread.run_sync(gate.blobs.open, key)
+    except FileNotFoundError:
+        raise HTTPException(404, "the data of this address was deleted or replaced") from None
+    return StreamingResponse(
+        _chunks(file),
+        media_type="application/jsonl",
+        headers={"Content-Length": str(found.size_bytes), "ETag": f'"{found.sha256}"'},
+    )
+
+
+async def _chunks(file: BinaryIO) -> AsyncIterator[bytes]:
+    with file:
+        while chunk := await anyio.to_thread.run_sync(file.read, _CHUNK):
+            yield chunk
+
+
+@keyed
+async def preview(request: Request, account: str) -> Response:
+    """`GET /datasets/{id}/preview`: the first rows."""
+    gate = gate_of(request)
+    async with gate.database.read() as session:
+        dataset = await own_dataset(session, account, request.path_params["id"])
+        parts = await parts_of(session, dataset)
+    keys = [part.blob_key for part in parts if part.rows]
+    rows = await anyio.to_thread.run_sync(_first_rows, gate.blobs, keys)
+    report = {"rows": dataset.rows, "sizeBytes": dataset.size_bytes, "parts": len(parts)}
+    return JsonResponse({"datasetId": dataset.id, "rows": rows, "report": report})
+
+
+def _first_rows(blobs: BlobStore, keys: Sequence[str]) -> list[object]:
+    rows: list[object] = []
+    for key in keys:
+        with blobs.open(key) as file:
+            for line in file:
+                if len(rows) == _PREVIEW_ROWS:
+                    return rows
+                if line.strip():
+                    rows.append(jsonio.loads(line))
+    return rows
+
+
+routes = [
+    Route("/upload/{token}", upload, methods=["PUT"]),
+    Route("/parts/{token}", part, methods=["GET"]),
+    Route("/datasets/{id}/download", download, methods=["GET"]),
+    Route("/datasets/{id}/preview", preview, methods=["GET"]),
+]

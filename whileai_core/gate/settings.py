@@ -1,0 +1,51 @@
+"""What one gate needs to know: where it keeps things, how it is reached, what it accepts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from whileai_core.settings import Settings, get_settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateSettings:
+    """Settings of one gate.
+
+    Attributes:
+        folder: Folder of the default database and blobs; created when missing.
+        database_url: SQLAlchemy URL; unset means SQLite in `folder`.
+        blob_url: Folder or fsspec URL of the blobs; unset means `folder/blobs`.
+        origin: `scheme://host[:port]` put in front of presigned addresses; unset means the
+            Host header of the request.
+        url_seconds: Life of presigned addresses.
+        max_upload_bytes: Largest dataset accepted in one upload.
+        max_json_bytes: Largest JSON request body.
+        max_line_bytes: Longest line of an upload; bounds the memory of its check.
+    """
+
+    folder: Path
+    database_url: str | None = None
+    blob_url: str | None = None
+    origin: str | None = None
+    url_seconds: int = 3600
+    max_upload_bytes: int = 5 * 1024 * MIB
+    max_json_bytes: int = 1 * MIB
+    max_line_bytes: int = 64 * MIB
+
+    @classmethod
+    def from_settings(cls, settings: Settings | None = None) -> GateSettings:
+        """Take the gate's part out of the product's settings (default: the environment's)."""
+        settings = settings or get_settings()
+        return cls(
+            folder=settings.gate_folder,
+            database_url=settings.gate_database_url,
+            blob_url=settings.gate_blob_url,
+            origin=settings.gate_origin,
+            max_upload_bytes=settings.gate_max_upload_bytes,
+        )

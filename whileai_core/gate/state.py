@@ -1,0 +1,63 @@
+"""A running gate: its settings, database, blobs and signer, opened and closed together."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+from sqlalchemy.exc import SQLAlchemyError
+
+from whileai_core.errors import StoreError
+from whileai_core.gate.accounts import ensure_server
+from whileai_core.gate.blobs import BlobStore, open_blobs
+from whileai_core.gate.database import Database, create_engine, database_url
+from whileai_core.gate.garbage import collect_due
+from whileai_core.gate.migrate import ensure_schema
+from whileai_core.gate.permits import Signer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from whileai_core.gate.settings import GateSettings
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What the routes work with."""
+
+    settings: GateSettings
+    database: Database
+    blobs: BlobStore
+    signer: Signer
+
+
+@contextlib.asynccontextmanager
+async def open_gate(settings: GateSettings) -> AsyncIterator[Gate]:
+    """Open a gate: schema brought up to date, leftovers of crashes removed.
+
+    Cheap when the schema is current. Any number may be open on one folder, in one process or
+    several.
+
+    Raises:
+        StoreError: The folder, database or blob store cannot be used.
+    """
+    try:
+        settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        blobs = await anyio.to_thread.run_sync(open_blobs, settings)
+    except OSError as error:
+        raise StoreError(f"the gate cannot use its folder {settings.folder}: {error}") from error
+    engine = create_engine(database_url(settings))
+    try:
+        database = Database(engine)
+        try:
+            await ensure_schema(engine)
+            signer = Signer(await ensure_server(database))
+            await anyio.to_thread.run_sync(blobs.sweep)
+            await collect_due(database, blobs)
+        except (SQLAlchemyError, OSError) as error:
+            raise StoreError(f"the gate cannot open its database or blobs: {error}") from error
+        yield Gate(settings, database, blobs, signer)
+    finally:
+        await engine.dispose()

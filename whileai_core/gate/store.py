@@ -1,0 +1,74 @@
+"""Database operations on datasets that several routes share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
+from starlette.exceptions import HTTPException
+
+from whileai_core.gate.database import now_ms
+from whileai_core.gate.garbage import note_unlinked
+from whileai_core.gate.tables import Agent, Dataset, Part, Upload
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.ext.asyncio import AsyncSession
+
+PENDING, IMPORTING, READY, FAILED = "pending", "importing", "ready", "failed"
+
+
+async def own_dataset(
+    session: AsyncSession, account: str, dataset_id: str, *, lock: bool = False
+) -> Dataset:
+    """Return a dataset of the account.
+
+    Raises:
+        HTTPException: 404 when there is none, or it is somebody else's.
+    """
+    query = select(Dataset).where(Dataset.id == dataset_id, Dataset.account_id == account)
+    if lock:
+        query = query.with_for_update()
+    dataset = await session.scalar(query)
+    if dataset is None:
+        raise HTTPException(404, f"there is no dataset {dataset_id[:60]!r}")
+    return dataset
+
+
+async def parts_of(session: AsyncSession, dataset: Dataset) -> Sequence[Part]:
+    """Return the parts of a finalized dataset in their order.
+
+    Raises:
+        HTTPException: 409 when it has no data yet.
+    """
+    if dataset.status != READY:
+        raise HTTPException(409, f"dataset {dataset.id} is {dataset.status}, it has no data yet")
+    query = select(Part).where(Part.dataset_number == dataset.number).order_by(Part.number)
+    return (await session.scalars(query)).all()
+
+
+async def delete_dataset(session: AsyncSession, dataset: Dataset) -> list[str]:
+    """Delete a dataset; return the keys of its blobs, noted as garbage."""
+    keys: list[str] = []
+    for table in (Part, Upload):
+        query = select(table.blob_key).where(table.dataset_number == dataset.number)
+        keys += (await session.scalars(query)).all()
+    await note_unlinked(session, keys)
+    await session.delete(dataset)
+    return keys
+
+
+async def register_agent(session: AsyncSession, account: str, slug: str, name: str) -> Agent:
+    """Return the record of an agent; naming one anywhere makes it."""
+    found = await session.get(Agent, (account, slug))
+    if found is not None:
+        return found
+    agent = Agent(account_id=account, slug=slug, name=name, created_at=now_ms())
+    try:
+        async with session.begin_nested():
+            session.add(agent)
+    except IntegrityError:  # made by another transaction in between (PostgreSQL only)
+        return await session.get_one(Agent, (account, slug))
+    return agent

@@ -1,0 +1,65 @@
+"""How things look in a response."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from whileai_core.gate.http import Json
+    from whileai_core.gate.tables import Agent, Dataset
+
+
+def timestamp(milliseconds: int | None) -> str | None:
+    """Return a time as ISO 8601 in UTC."""
+    if milliseconds is None:
+        return None
+    moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def dataset_row(dataset: Dataset) -> Json:
+    """Return a dataset as its owner sees it."""
+    return {
+        "datasetId": dataset.id,
+        "name": dataset.name,
+        "purpose": dataset.purpose,
+        "mode": dataset.mode,
+        "agent": dataset.agent,
+        "description": dataset.description,
+        "parentDatasetId": dataset.parent_id,
+        "status": dataset.status,
+        "rows": dataset.rows,
+        "sizeBytes": dataset.size_bytes,
+        "createdAt": timestamp(dataset.created_at),
+        "public": dataset.published_at is not None,
+    }
+
+
+def card(dataset: Dataset) -> Json:
+    """Return a published dataset as everybody sees it: nothing of the account."""
+    return {
+        "datasetId": dataset.id,
+        "name": dataset.name,
+        "agent": dataset.agent,
+        "purpose": dataset.purpose,
+        "mode": dataset.mode,
+        "rows": dataset.rows,
+        "sizeBytes": dataset.size_bytes,
+        "description": dataset.description,
+        "publishedAt": timestamp(dataset.published_at),
+    }
+
+
+def agent_record(agent: Agent, *, traces: int, datasets: dict[str, int], public: int) -> Json:
+    """Return an agent's record with what belongs to it, counted."""
+    return {
+        "agent": agent.slug,
+        "name": agent.name,
+        "description": agent.description,
+        "tools": agent.tools,
+        "system_prompt": agent.system_prompt,
+        "traces": traces,
+        "datasets": datasets,
+        "public": public,
+    }
