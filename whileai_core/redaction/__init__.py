@@ -1,0 +1,141 @@
+"""Redaction: secrets and personal data in rows become keyed stand-ins before anything is stored.
+
+>>> redactor = Redactor(b"k" * 32)                                            # doctest: +SKIP
+>>> redactor.text("write to jane@corp.com")                                   # doctest: +SKIP
+'write to user-27fc30db4d@redacted.example'
+
+See `docs/redaction.md` for what is found, what is left alone and what the stand-ins look like.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whileai_core.errors import SettingsError
+from whileai_core.redaction.detection import KINDS, Detection
+from whileai_core.redaction.keyfile import read_or_create
+from whileai_core.redaction.surrogates import Surrogates
+from whileai_core.redaction.tree import Leaf, Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from whileai_core.redaction.hits import Hit
+    from whileai_core.rows import Row
+    from whileai_core.settings import Settings
+
+__all__ = ["KINDS", "Finding", "Redactor", "scan"]
+
+_SHORTEST_KEY = 16
+
+
+class Finding(NamedTuple):
+    """Something `scan` found; the value itself is not repeated.
+
+    Attributes:
+        kind: One of `KINDS`.
+        path: Where it stands, like `steps[0].arguments.email`; keys that may hold data are `*`.
+    """
+
+    kind: str
+    path: str
+
+
+class Redactor:
+    """Replaces secrets and personal data; the same value maps alike wherever it stands.
+
+    Attributes:
+        counts: Replacements so far, by kind. Not meant to be shared between threads.
+    """
+
+    def __init__(self, key: bytes, kinds: Collection[str] | None = None) -> None:
+        """Make a redactor.
+
+        Args:
+            key: At least 16 secret bytes; another key gives other stand-ins.
+            kinds: The kinds to replace, of `KINDS`; all when left out.
+
+        Raises:
+            SettingsError: The key is too short or a kind is unknown.
+        """
+        if len(key) < _SHORTEST_KEY:
+            raise SettingsError(f"a redaction key needs at least {_SHORTEST_KEY} bytes")
+        unknown = sorted(set(kinds or ()) - set(KINDS))
+        if unknown:
+            raise SettingsError(f"unknown kinds {', '.join(unknown)}; known: {', '.join(KINDS)}")
+        self._surrogates = Surrogates(key)
+        self._kinds = frozenset(KINDS if kinds is None else kinds)
+        self.counts: Counter[str] = Counter()
+
+    @classmethod
+    def from_home(cls, settings: Settings) -> Redactor:
+        """Make a redactor with the key kept in `<home>/redaction.key`, born on first use.
+
+        Raises:
+            StoreError: The key file cannot be read or written.
+        """
+        return cls(read_or_create(settings.home / "redaction.key"))
+
+    def row(self, row: Row) -> Row:
+        """Return a redacted deep copy of a row; the input is never changed.
+
+        Raises:
+            MissingExtra: The extra `redaction` is not installed.
+        """
+        redacted: Row = self._redact(row)
+        return redacted
+
+    def text(self, text: str) -> str:
+        """Return a text redacted; JSON text is redacted inside and stays JSON.
+
+        Raises:
+            MissingExtra: The extra `redaction` is not installed.
+        """
+        return str(self._redact(text))
+
+    def _redact(self, value: object) -> Any:
+        tree = Tree(value)
+        found = Detection(tree.leaves, self._kinds).by_leaf()
+        changes = [(leaf, self._replaced(leaf, hits)) for leaf, hits in found]
+        tree.replace(changes)
+        return tree.result()
+
+    def _replaced(self, leaf: Leaf, hits: list[Hit]) -> str:
+        parts = []
+        position = 0
+        for hit in hits:
+            original = leaf.text[hit.start : hit.end]
+            parts += [leaf.text[position : hit.start], self._surrogate(hit, original, leaf)]
+            position = hit.end
+        self.counts.update(hit.kind for hit in hits)
+        return "".join([*parts, leaf.text[position:]])
+
+    def _surrogate(self, hit: Hit, original: str, leaf: Leaf) -> str:
+        make = self._surrogates
+        match hit.kind:
+            case "secret":
+                return make.secret(hit.form, hit.value)
+            case "email":
+                return make.email(original)
+            case "card":
+                return make.card(original)
+            case "iban":
+                return make.iban(original)
+            case "ip":
+                return make.address(original)
+            case "phone":
+                return make.phone(original, hit.country_digits, is_number=leaf.is_number)
+            case _:
+                return make.number(original, is_number=leaf.is_number)
+
+
+def scan(value: object) -> list[Finding]:
+    """Name every secret and personal datum in a JSON value; redacted values give an empty list.
+
+    Raises:
+        MissingExtra: The extra `redaction` is not installed.
+    """
+    tree = Tree(value)
+    found = Detection(tree.leaves, KINDS).by_leaf()
+    return sorted(Finding(hit.kind, tree.path(leaf)) for leaf, hits in found for hit in hits)

@@ -1,0 +1,52 @@
+"""What a detector reports, and who wins where two report the same characters."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# In front of a value: no word character, or the end of an escape such as `\n` in raw JSON.
+START = r"(?:(?<!\w)|(?<=\\[nrtbf]))"
+
+
+class Hit(NamedTuple):
+    """Characters to replace.
+
+    Attributes:
+        kind: One of `KINDS`.
+        value: What the stand-in is made from.
+        form: Of a secret: `api-key`, `jwt`, `private-key` or `credential`.
+        country_digits: Of a phone number: how many digits in front are the country code.
+    """
+
+    start: int
+    end: int
+    kind: str
+    value: str
+    form: str = ""
+    country_digits: int = 0
+
+
+class Claims:
+    """Accepted hits; a later one that touches an earlier one is dropped."""
+
+    def __init__(self) -> None:
+        self._spans: list[tuple[int, int]] = []
+        self.hits: list[Hit] = []
+
+    def reserve(self, start: int, end: int) -> bool:
+        """Take a span if all of it is free."""
+        place = bisect_left(self._spans, (start, end))
+        if place < len(self._spans) and self._spans[place][0] < end:
+            return False
+        if place and self._spans[place - 1][1] > start:
+            return False
+        self._spans.insert(place, (start, end))
+        return True
+
+    def add(self, hits: Iterable[Hit]) -> None:
+        """Accept those hits whose characters are free."""
+        self.hits += [hit for hit in hits if self.reserve(hit.start, hit.end)]
