@@ -1,0 +1,106 @@
+"""A transport for one operation: opened when it starts, closed with it."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import ssl
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import httpx
+
+from whileai_core.errors import NotAuthenticated
+from whileai_core.platform._asgi import SpooledASGITransport
+from whileai_core.platform._target import Target, choose_target, is_loopback
+from whileai_core.platform.transport import REQUEST_SECONDS, Transport
+from whileai_core.settings import Settings, get_settings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+CONNECTIONS = 16
+_CONNECT_SECONDS = 15.0
+
+log = logging.getLogger("whileai")
+
+
+@asynccontextmanager
+async def connect(
+    api_key: str | None = None, *, needs_key: bool = True, secrets: tuple[str, ...] = ()
+) -> AsyncIterator[Transport]:
+    """Open a transport to wherever the settings point.
+
+    Args:
+        api_key: Credential given by the caller.
+        needs_key: Whether the operation is refused without a credential.
+        secrets: Further texts that must never be shown.
+
+    Raises:
+        NotAuthenticated: A platform is configured but no usable credential is.
+        SettingsError: The configured address cannot be used.
+    """
+    settings = get_settings()
+    target = choose_target(settings, api_key)
+    if target.base_url is None:
+        async with _embedded(settings) as transport:
+            yield transport
+        return
+    if needs_key and target.credential is None:
+        raise NotAuthenticated(
+            f"no credential for {urlsplit(target.base_url).hostname}: pass api_key=, or set "
+            "WHILEAI_API_KEY; without WHILEAI_API_URL and credential the embedded gate is used"
+        )
+    async with _remote(target, target.base_url, settings, secrets) as transport:
+        yield transport
+
+
+@asynccontextmanager
+async def _remote(
+    target: Target, base_url: str, settings: Settings, secrets: tuple[str, ...]
+) -> AsyncIterator[Transport]:
+    parts = urlsplit(base_url)
+    client = httpx.AsyncClient(
+        verify=_tls(),
+        timeout=httpx.Timeout(REQUEST_SECONDS, connect=_CONNECT_SECONDS, pool=None),
+        limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
+        follow_redirects=False,
+        trust_env=not is_loopback(parts.hostname),  # a proxy has no business on this machine
+    )
+    secret = target.credential.secret.get_secret_value() if target.credential else None
+    async with client:
+        yield Transport(
+            client,
+            base_url,
+            credential=secret,
+            allow_insecure=settings.allow_insecure,
+            secrets=secrets,
+        )
+
+
+@asynccontextmanager
+async def _embedded(settings: Settings) -> AsyncIterator[Transport]:
+    from whileai_core.gate.embedded import embedded_gate
+
+    _say_embedded(settings.gate_folder)
+    async with (
+        embedded_gate(settings) as gate,
+        httpx.AsyncClient(transport=SpooledASGITransport(gate.app), trust_env=False) as client,
+    ):
+        yield Transport(client, gate.origin, credential=gate.api_key, embedded=True)
+
+
+@functools.cache
+def _say_embedded(folder: Path) -> None:
+    log.warning(
+        "no platform is configured: datasets go to the embedded gate in %s; set WHILEAI_API_URL "
+        "and WHILEAI_API_KEY for a platform elsewhere",
+        folder,
+    )
+
+
+@functools.cache
+def _tls() -> ssl.SSLContext:
+    return httpx.create_ssl_context()

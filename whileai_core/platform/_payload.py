@@ -1,0 +1,191 @@
+"""The bytes of a dataset, written once to a temporary file and sent from there.
+
+Content is hashed while it is written, so that memory stays at one chunk whatever the size. The
+files have no name: nothing is left behind when the process dies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+
+from anyio import to_thread
+
+from whileai_core import jsonio
+from whileai_core.errors import InputError, SchemaInvalid, SourceNotFound, UnreadableSource
+from whileai_core.platform.holdout import Census, bucket, split_key
+from whileai_core.rows import ROWS_NAMED_IN_AN_ERROR, schema_findings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
+    from pathlib import Path
+    from types import TracebackType
+
+    from whileai_core.rows import Row
+
+_IN_MEMORY = 4 << 20
+_CHUNK = 1 << 18
+
+
+@dataclass(slots=True)
+class Payload:
+    """Bytes ready to be sent, any number of times.
+
+    Attributes:
+        rows: Number of rows where it is known.
+    """
+
+    file: IO[bytes]
+    size: int
+    sha256: str
+    rows: int | None = None
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Read the bytes from the start; they must still be the ones that were hashed."""
+        digest, sent = hashlib.sha256(), 0
+        self.file.seek(0)
+        while chunk := await to_thread.run_sync(self.file.read, _CHUNK):
+            digest.update(chunk)
+            sent += len(chunk)
+            if sent >= self.size and (sent, digest.hexdigest()) != (self.size, self.sha256):
+                break
+            yield chunk
+        if (sent, digest.hexdigest()) != (self.size, self.sha256):
+            raise InputError("the file changed while it was being pushed; push it again")
+
+    def __enter__(self) -> Payload:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.file.close()
+
+
+class _Side:
+    """Rows of one side on their way into its file."""
+
+    def __init__(self) -> None:
+        self.file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
+        self.census = Census()
+        self.rows = 0
+        self._digest = hashlib.sha256()
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
+        self._size = 0
+
+    def add(self, line: bytes) -> None:
+        self.rows += 1
+        self._waiting.append(line)
+        self._waiting_bytes += len(line)
+        if self._waiting_bytes >= _CHUNK:
+            self._flush()
+
+    def _flush(self) -> None:
+        chunk = b"".join(self._waiting)
+        self._digest.update(chunk)
+        self.file.write(chunk)
+        self._size += len(chunk)
+        self._waiting.clear()
+        self._waiting_bytes = 0
+
+    def payload(self) -> Payload:
+        self._flush()
+        return Payload(self.file, self._size, self._digest.hexdigest(), self.rows)
+
+
+class SplitRows:
+    """Rows as two payloads: what is trained on, and what is held out (if anything is)."""
+
+    def __init__(self) -> None:
+        self.main = _Side()
+        self.held = _Side()
+
+    def close(self) -> None:
+        """Give the disk space back."""
+        self.main.file.close()
+        self.held.file.close()
+
+
+def spool_rows(
+    rows: Iterable[Row], *, fraction: float | None, count_tasks: bool, where: str
+) -> SplitRows:
+    """Write rows as strict JSON Lines, checked, each to its side; order is kept.
+
+    Args:
+        rows: Any iterable; it is read once.
+        fraction: Share of tasks to hold out, or None.
+        count_tasks: Whether to count the tasks of the main side as well.
+        where: The operation, for messages.
+
+    Raises:
+        SchemaInvalid: Rows break the row schema.
+        InputError: A row holds what JSON cannot carry, or all rows would be held out.
+    """
+    split = SplitRows()
+    try:
+        _fill(split, rows, fraction, count_tasks, where)
+        if fraction is not None and not split.main.rows:
+            raise InputError(
+                f"{where}: holdout={fraction} leaves no training rows; push more tasks or hold "
+                "out fewer"
+            )
+    except BaseException:
+        split.close()
+        raise
+    return split
+
+
+def _fill(
+    split: SplitRows, rows: Iterable[Row], fraction: float | None, count_tasks: bool, where: str
+) -> None:
+    bad: list[str] = []
+    for index, row in enumerate(rows):
+        if findings := schema_findings(row):
+            bad.append(f"{index}:{','.join(findings)}")
+            if len(bad) == ROWS_NAMED_IN_AN_ERROR:
+                break
+        if bad:
+            continue
+        line = _line(row, index, where)
+        key = split_key(row) if fraction is not None or count_tasks else ""
+        held = fraction is not None and bucket(key) < fraction
+        side = split.held if held else split.main
+        side.add(line)
+        if held or count_tasks:
+            side.census.add(row, key)
+    if bad:
+        raise SchemaInvalid(f"schema_invalid in {where}: {'; '.join(bad)}")
+
+
+def _line(row: Row, index: int, where: str) -> bytes:
+    try:
+        return jsonio.dumps_line(row)
+    except ValueError as error:
+        raise InputError(f"{where}: row {index}: {error}; nothing was sent") from None
+
+
+def file_payload(path: Path) -> Payload:
+    """Return the bytes of a file as they are.
+
+    Raises:
+        SourceNotFound: There is no such file.
+        UnreadableSource: It cannot be read.
+    """
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        raise SourceNotFound(f"push_file: no such file: {path}") from None
+    except OSError as error:
+        raise UnreadableSource(f"push_file: cannot read {path}: {error.strerror}") from None
+    try:
+        digest: Any = hashlib.file_digest(file, "sha256")
+        return Payload(file, file.tell(), digest.hexdigest())
+    except BaseException:
+        file.close()
+        raise

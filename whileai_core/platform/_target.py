@@ -1,0 +1,111 @@
+"""Where a call goes: the hosted platform, a gate elsewhere, or the embedded gate."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from whileai_core.errors import NotAuthenticated, SettingsError
+from whileai_core.platform.credentials import Credential, find_credential
+
+if TYPE_CHECKING:
+    from whileai_core.settings import Settings
+
+HOSTED_URL = "https://api.zeroproofai.com"
+# One platform under several names: what a login stored as one of these is good for the others.
+_HOSTED_NAMES = frozenset({"api.zeroproofai.com", "api.while.ai", "api.withwhile.com"})
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A platform address and what it is called with; no address means the embedded gate."""
+
+    base_url: str | None
+    credential: Credential | None
+
+
+def choose_target(settings: Settings, api_key: str | None) -> Target:
+    """Decide where a call goes, before anything is sent.
+
+    Raises:
+        NotAuthenticated: The credential cannot be sent, or is stored for another platform.
+        SettingsError: The address is malformed, carries a user name, or is plain http.
+    """
+    credential = find_credential(settings, api_key)
+    if settings.api_url is None and credential is None:
+        return Target(None, None)
+    base_url = checked_base_url(
+        settings.api_url or _home_of(credential), allow_insecure=settings.allow_insecure
+    )
+    if credential is not None and credential.stored:
+        _check_binding(credential, base_url)
+    return Target(base_url, credential)
+
+
+def _home_of(credential: Credential | None) -> str:
+    stored = credential.api_url if credential is not None else None
+    if stored is None or urlsplit(stored).hostname in _HOSTED_NAMES:
+        return HOSTED_URL
+    return stored
+
+
+def _check_binding(credential: Credential, base_url: str) -> None:
+    bound_to = _home_of(credential)
+    if origin_of(bound_to) == origin_of(base_url):
+        return
+    if {urlsplit(bound_to).hostname, urlsplit(base_url).hostname} <= _HOSTED_NAMES:
+        return
+    raise NotAuthenticated(
+        f"the key in {credential.source} belongs to {urlsplit(bound_to).hostname}, but "
+        f"WHILEAI_API_URL names {urlsplit(base_url).hostname}; pass api_key= or set "
+        "WHILEAI_API_KEY for that platform"
+    )
+
+
+def checked_base_url(url: str, *, allow_insecure: bool) -> str:
+    """Return the base URL without a final slash, or say what is wrong with it.
+
+    Raises:
+        SettingsError: See `choose_target`. A user name or password is never repeated.
+    """
+    parts = urlsplit(url.strip())
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise SettingsError("WHILEAI_API_URL must look like https://host[:port][/path]")
+    if "@" in parts.netloc:
+        raise SettingsError(
+            "WHILEAI_API_URL holds a user name or password; use WHILEAI_API_KEY instead"
+        )
+    if parts.query or parts.fragment:
+        raise SettingsError("WHILEAI_API_URL must not have a query or a fragment")
+    if not is_safe(url, allow_insecure=allow_insecure):
+        raise SettingsError(
+            f"WHILEAI_API_URL is plain http to {parts.hostname}, which would show the key to the "
+            "network; use https, or set WHILEAI_ALLOW_INSECURE=1 if you must"
+        )
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+
+
+def is_safe(url: str, *, allow_insecure: bool) -> bool:
+    """Tell whether an address is https, or http that stays on this machine."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" or allow_insecure or is_loopback(parts.hostname)
+
+
+def is_loopback(host: str | None) -> bool:
+    """Tell whether a host name is this machine by definition."""
+    if host is None:
+        return False
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def origin_of(url: str) -> tuple[str, str | None, int | None]:
+    """Return scheme, host and port, with the default port filled in."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)

@@ -1,0 +1,203 @@
+"""Upload rows or a file as a dataset: create, send the bytes, finalize, hold out, publish."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyio import to_thread
+
+from whileai_core.errors import InputError
+from whileai_core.platform._connect import connect
+from whileai_core.platform._fields import given
+from whileai_core.platform._payload import file_payload, spool_rows
+from whileai_core.platform._set_push import NewSet, at_stage, journal_for, push_set
+from whileai_core.platform.holdout import checked_fraction
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+
+    from whileai_core.platform._payload import SplitRows
+    from whileai_core.platform.transport import Transport
+    from whileai_core.rows import Row
+
+
+async def push_rows(
+    rows: Iterable[Row],
+    name: str,
+    *,
+    api_key: str | None = None,
+    parent: str | None = None,
+    gate: bool = False,
+    mode: str | None = None,
+    purpose: str | None = None,
+    agent: str | None = None,
+    description: str | None = None,
+    endorsed: Iterable[str] = (),
+    strict_hacks: bool = False,
+    prove_effect: float = 0.05,
+    holdout: float | None = None,
+    publish: bool = False,
+    timeout: float | None = None,
+) -> dict[str, Any]:
+    """Upload rows as one dataset, or as a training set and a linked holdout set.
+
+    Rows are written once to a temporary file as strict JSON Lines and streamed from there. The
+    same rows under the same name and metadata are the same push: a run that died is completed
+    by the next one without a second dataset, and a push the platform already has is not sent
+    again.
+
+    Args:
+        rows: Rows, or a RowSet handle; read once. They are not changed.
+        name: Name of the dataset; the holdout set is called `<name>-holdout`.
+        api_key: Credential; default from the settings.
+        parent: Dataset this one derives from.
+        gate: Check the rows with the publish gate first.
+        mode: `explore`, `sft`, `rl` or `adaptive`.
+        purpose: `train`, `holdout` or `eval`.
+        agent: Agent the rows come from; required to publish.
+        description: Free text, also shown on the public card.
+        endorsed: Behaviours the publish gate lets pass.
+        strict_hacks: Whether the publish gate refuses on suspected reward hacks.
+        prove_effect: Smallest effect a holdout set should prove; a smaller one warns.
+        holdout: Share of tasks to hold out, decided by a hash of the task.
+        publish: Put the training set into the public catalog.
+        timeout: Seconds the upload may take; default 120 plus 4 per megabyte.
+
+    Returns:
+        The dataset as the platform describes it, with `datasetId` and `name`; `holdout` (entry
+        of the second set) and `holdout_tasks` where rows were held out; `card` where published;
+        `embedded` true where it went to the gate in this process.
+
+    Raises:
+        InputError: An argument or a row cannot be used; nothing was sent.
+        PlatformError: A step failed; `stage` and `dataset_id` say what is left. Calling again
+            goes on from there.
+    """
+    new = NewSet(
+        name, purpose=purpose, parent=parent, mode=mode, agent=agent, description=description
+    )
+    new.check()
+    if publish and not agent:
+        raise InputError("push_rows: publish=True needs agent=, the name on the public card")
+    fraction = checked_fraction(holdout)
+    if timeout is not None and timeout <= 0:
+        raise InputError(f"timeout={timeout!r} must be a positive number of seconds")
+    if gate:
+        _run_publish_gate("push_rows")
+    async with connect(api_key) as platform:
+        split = await to_thread.run_sync(
+            lambda: spool_rows(
+                rows, fraction=fraction, count_tasks=purpose == "holdout", where="push_rows"
+            )
+        )
+        try:
+            return await _push_split(
+                platform, new, split, effect=prove_effect, publish=publish, timeout=timeout
+            )
+        finally:
+            split.close()
+
+
+async def push_file(
+    path: str | os.PathLike[str],
+    name: str | None = None,
+    *,
+    api_key: str | None = None,
+    parent: str | None = None,
+    gate: bool = True,
+    mode: str | None = None,
+    purpose: str | None = None,
+    agent: str | None = None,
+    description: str | None = None,
+    timeout: float | None = None,
+) -> dict[str, Any]:
+    """Upload a JSONL file as one dataset.
+
+    Args:
+        path: The file. With `gate=False` its bytes are sent as they are.
+        name: Name of the dataset; default the file's name without `.jsonl`.
+        api_key: Credential; default from the settings.
+        parent: Dataset this one derives from.
+        gate: Check the rows with the publish gate first.
+        mode: As in `push_rows`, and so are `purpose`, `agent`, `description`, `timeout`.
+        purpose: See `mode`.
+        agent: See `mode`.
+        description: See `mode`.
+        timeout: See `mode`.
+
+    Returns:
+        The dataset as the platform describes it, with `datasetId` and `name`.
+
+    Raises:
+        SourceNotFound: There is no such file; nothing was sent.
+        InputError: An argument cannot be used; nothing was sent.
+        PlatformError: As in `push_rows`.
+    """
+    file = Path(path)
+    new = NewSet(
+        name or file.name.removesuffix(".jsonl"),
+        purpose=purpose,
+        parent=parent,
+        mode=mode,
+        agent=agent,
+        description=description,
+    )
+    new.check()
+    with await to_thread.run_sync(file_payload, file) as payload:
+        if gate:
+            _run_publish_gate("push_file")
+        async with connect(api_key) as platform:
+            journal = journal_for(platform, new, payload)
+            entry = await push_set(platform, new, payload, journal, timeout=timeout)
+            journal.clear()
+            return entry
+
+
+def _run_publish_gate(operation: str) -> None:
+    raise InputError(
+        f"{operation}: the publish gate is not part of this version; pass gate=False to push "
+        "without it"
+    )
+
+
+async def _push_split(
+    platform: Transport,
+    new: NewSet,
+    split: SplitRows,
+    *,
+    effect: float,
+    publish: bool,
+    timeout: float | None,
+) -> dict[str, Any]:
+    if new.purpose == "holdout":
+        split.main.census.warn_if_small(effect, name=new.name)
+    payload = split.main.payload()
+    journal = journal_for(platform, new, payload)
+    entry = await push_set(platform, new, payload, journal, timeout=timeout)
+    dataset_id = entry["datasetId"]
+    if split.held.rows:
+        held = replace(new, name=f"{new.name}-holdout", parent=dataset_id, purpose="holdout")
+        split.held.census.warn_if_small(effect, name=held.name)
+        if journal.progress.holdout is None:
+            with at_stage("holdout", dataset_id):
+                held_payload = split.held.payload()
+                held_journal = journal_for(platform, held, held_payload)
+                held_entry = await push_set(
+                    platform, held, held_payload, held_journal, timeout=timeout
+                )
+                journal.progress.holdout = held_entry
+                journal.save()
+                held_journal.clear()
+        entry["holdout"] = journal.progress.holdout
+        entry["holdout_tasks"] = split.held.census.tasks
+    if publish:
+        with at_stage("publish", dataset_id):
+            body = given(agent=new.agent, description=new.description or None)
+            entry["card"] = await platform.post(
+                "datasets", dataset_id, "publish", body=body, replayable=True
+            )
+    journal.clear()
+    return entry

@@ -1,0 +1,427 @@
+"""The one module that talks HTTP: sends, tries again, and turns what goes wrong into our errors.
+
+A transport lives for one operation and is closed with it. Rules it keeps everywhere:
+
+- Redirects are not followed, and nothing of ours (key, ids, user agent) goes to another origin:
+  presigned addresses get the headers their signature covers and no more.
+- A read, a PUT and a DELETE are repeated after a failure. A POST that creates something is
+  repeated only when the server surely did not act on it, or is known to honour its
+  idempotency key (it echoes the key; a server not heard of yet is asked with a harmless read).
+- One deadline covers all attempts of a request.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote, urlencode
+
+import anyio
+import httpx
+
+from whileai_core import __version__, jsonio
+from whileai_core.errors import BadReply, InputError, PlatformError, Unavailable
+from whileai_core.platform import _retry
+from whileai_core.platform._failures import Failed, connection_error, status_error
+from whileai_core.platform._redact import Redactor, shown_url
+from whileai_core.platform._target import is_safe, origin_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+
+    from whileai_core.platform._wire import Reply
+
+T = TypeVar("T")
+
+REQUEST_SECONDS = 120.0
+SECONDS_PER_MEGABYTE = 4.0
+# How object stores refuse a presigned address whose time is over.
+EXPIRED_STATUSES = frozenset({400, 401, 403, 410})
+_ERROR_BODY_LIMIT = 64 << 10
+_REPLY_LIMIT = 256 << 20
+
+log = logging.getLogger("whileai.platform")
+
+_silent: ContextVar[bool] = ContextVar("whileai_silent_httpx", default=False)
+
+
+class _NotOurs(logging.Filter):
+    """Keep httpx from logging our requests: it writes presigned addresses in full."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not _silent.get()
+
+
+logging.getLogger("httpx").addFilter(_NotOurs())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One logical request, whatever number of attempts it takes.
+
+    Attributes:
+        replayable: Doing it twice is the same as doing it once.
+        idempotency_key: Lets a server that honours it take a repeat for the first one.
+        probe: Ask a server not heard of yet whether it honours the key, before a repeat.
+        done_when_repeated: Statuses that mean "it worked" when they answer a repeat.
+    """
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content: Callable[[], bytes | AsyncIterator[bytes]] = bytes
+    presigned: bool = False
+    replayable: bool = True
+    idempotency_key: str | None = None
+    probe: bool = False
+    done_when_repeated: frozenset[int] = frozenset()
+
+    @property
+    def shown(self) -> str:
+        """The address as messages may show it."""
+        return shown_url(self.url, presigned=self.presigned)
+
+
+class _Deadline:
+    """One bound for all attempts of a call; it grows with the bytes that came through."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.started = time.monotonic()
+        self.scope = anyio.CancelScope(deadline=anyio.current_time() + seconds)
+
+    @property
+    def remaining(self) -> float:
+        return self.scope.deadline - anyio.current_time()
+
+    @property
+    def elapsed(self) -> float:
+        return time.monotonic() - self.started
+
+    def allow_for(self, received: int) -> None:
+        extra = received * SECONDS_PER_MEGABYTE / 1_000_000
+        self.scope.deadline += extra
+        self.seconds += extra
+
+
+def transfer_seconds(size: int) -> float:
+    """Return the time a transfer of so many bytes may take: a floor plus a minimal rate."""
+    return REQUEST_SECONDS + SECONDS_PER_MEGABYTE * size / 1_000_000
+
+
+class Transport:
+    """Requests to one platform with one credential.
+
+    Attributes:
+        base_url: Address of the platform, without a final slash.
+        embedded: Whether it is the gate inside this process.
+        has_credential: Whether calls that need a key can be made.
+        honours_keys: Whether the server was seen to echo an idempotency key.
+    """
+
+    def __init__(
+        self,
+        client: httpx.AsyncClient,
+        base_url: str,
+        *,
+        credential: str | None,
+        embedded: bool = False,
+        allow_insecure: bool = False,
+        secrets: tuple[str, ...] = (),
+    ) -> None:
+        self.base_url = base_url
+        self.embedded = embedded
+        self.has_credential = credential is not None
+        self.honours_keys = False
+        self._client = client
+        self._credential = credential
+        self._allow_insecure = allow_insecure
+        self._redactor = Redactor((*secrets, credential or ""))
+
+    # -- the platform's own routes
+
+    async def get(
+        self, *path: str, query: Mapping[str, str] | None = None, public: bool = False
+    ) -> Reply:
+        """Read one object."""
+        headers = self._headers(None if public else self._credential)
+        call = Call(method="GET", url=self._url(path, query), headers=headers)
+        return await self._json(call)
+
+    async def delete(self, *path: str) -> Reply:
+        """Delete one thing; "not found" in answer to a repeat means the first try worked."""
+        call = Call(
+            method="DELETE",
+            url=self._url(path),
+            headers=self._headers(self._credential),
+            done_when_repeated=frozenset({404, 410}),
+        )
+        return await self._json(call)
+
+    async def post(
+        self,
+        *path: str,
+        body: Mapping[str, Any] | None = None,
+        replayable: bool,
+        idempotency_key: str | None = None,
+        probe: bool = False,
+        bearer: str | None = None,
+        seconds: float = REQUEST_SECONDS,
+    ) -> Reply:
+        """Send one object; with `bearer`, as a session and without the key."""
+        headers = self._headers(None if bearer else self._credential)
+        if bearer:
+            headers["Authorization"] = f"Bearer {bearer}"
+        if idempotency_key:
+            headers["Idempotency-Key"] = idempotency_key
+        content = b""
+        if body is not None:
+            content = jsonio.dumps(body)
+            headers["Content-Type"] = "application/json"
+        headers["Content-Length"] = str(len(content))
+        call = Call(
+            method="POST",
+            url=self._url(path),
+            headers=headers,
+            content=lambda: content,
+            replayable=replayable,
+            idempotency_key=idempotency_key,
+            probe=probe,
+        )
+        return await self._json(call, seconds=seconds)
+
+    # -- presigned addresses
+
+    async def upload(
+        self, url: str, chunks: Callable[[], AsyncIterator[bytes]], *, size: int, seconds: float
+    ) -> None:
+        """Send bytes of known length; every attempt reads them from the start."""
+        call = Call(
+            method="PUT",
+            url=self._presigned(url),
+            headers={"Content-Type": "application/jsonl", "Content-Length": str(size)},
+            content=chunks,
+            presigned=True,
+        )
+        await self._send(call, _read_nothing, seconds=seconds)
+
+    async def download(self, url: str, file: IO[bytes]) -> int:
+        """Fetch bytes into a file opened for this; every attempt starts it anew."""
+
+        async def into_file(response: httpx.Response, deadline: _Deadline) -> int:
+            file.seek(0)
+            file.truncate()
+            received = 0
+            async for chunk in response.aiter_bytes():
+                file.write(chunk)
+                received += len(chunk)
+                deadline.allow_for(len(chunk))
+            return received
+
+        call = Call(method="GET", url=self._presigned(url), presigned=True)
+        return await self._send(call, into_file, seconds=REQUEST_SECONDS)
+
+    # -- building requests
+
+    def _url(self, path: tuple[str, ...], query: Mapping[str, str] | None = None) -> str:
+        url = "/".join((self.base_url, *(_segment(part) for part in path)))
+        return f"{url}?{urlencode(query)}" if query else url
+
+    def _headers(self, credential: str | None) -> dict[str, str]:
+        headers = {"Accept": "application/json", "User-Agent": f"whileai-pipelines/{__version__}"}
+        if credential is not None:
+            headers["X-Api-Key"] = credential
+        return headers
+
+    def _presigned(self, url: str) -> str:
+        scheme, host, _ = origin = origin_of(url)
+        if scheme not in {"http", "https"} or not host:
+            raise BadReply("the platform gave a transfer address that is not an absolute URL")
+        same = origin == origin_of(self.base_url)
+        if self.embedded and not same:
+            raise BadReply("the embedded gate gave a transfer address outside itself")
+        if not same and not is_safe(url, allow_insecure=self._allow_insecure):
+            raise BadReply(
+                f"the platform gave a plain http transfer address at {host}; set "
+                "WHILEAI_ALLOW_INSECURE=1 if that is meant"
+            )
+        return url
+
+    # -- sending
+
+    async def _json(self, call: Call, *, seconds: float = REQUEST_SECONDS) -> Reply:
+        async def read(response: httpx.Response, _: _Deadline) -> Reply:
+            body = await _read_limited(response, _REPLY_LIMIT)
+            return self._parse(call, response, body)
+
+        return await self._send(call, read, seconds=seconds, when_repeated=dict)
+
+    def _parse(self, call: Call, response: httpx.Response, body: bytes) -> Reply:
+        if not body.strip() and call.method != "GET":
+            return {}
+        try:
+            reply = jsonio.loads(body)
+        except ValueError:
+            reply = None
+        if not isinstance(reply, dict):
+            kind = response.headers.get("content-type", "no content type")
+            raise BadReply(
+                f"{call.method} {call.shown} -> {response.status_code}: the answer is not a JSON "
+                f"object ({len(body)} bytes, {kind}); a proxy or another service may stand there, "
+                "check WHILEAI_API_URL",
+                status=response.status_code,
+                method=call.method,
+                url=call.shown,
+            )
+        return reply
+
+    async def _send(
+        self,
+        call: Call,
+        read: Callable[[httpx.Response, _Deadline], Awaitable[T]],
+        *,
+        seconds: float,
+        when_repeated: Callable[[], T] | None = None,
+    ) -> T:
+        deadline = _Deadline(seconds)
+        last: PlatformError | None = None
+        with deadline.scope:
+            for attempt in range(1, _retry.TRIES + 1):
+                try:
+                    return await self._attempt(call, read, deadline)
+                except Failed as failed:
+                    last = failed.error
+                    if attempt > 1 and last.status in call.done_when_repeated and when_repeated:
+                        return when_repeated()
+                    if attempt == _retry.TRIES or not await self._may_repeat(call, failed):
+                        raise last from None
+                    wait = _retry.backoff(attempt) if failed.wait is None else failed.wait
+                    if wait >= deadline.remaining:
+                        raise last from None
+                log.info("%s %s failed; trying again in %.1f s", call.method, call.shown, wait)
+                await anyio.sleep(wait)
+        raise _out_of_time(call, deadline, last) from None
+
+    async def _may_repeat(self, call: Call, failed: Failed) -> bool:
+        if not failed.error.retryable:
+            return False
+        if failed.untouched or call.replayable:
+            return True
+        if call.idempotency_key is None:
+            return False
+        if not self.honours_keys and call.probe:
+            await self._ask_about_keys(call.idempotency_key)
+        return self.honours_keys
+
+    async def _ask_about_keys(self, key: str) -> None:
+        headers = self._headers(self._credential) | {"Idempotency-Key": key}
+        call = Call(
+            method="GET", url=self._url(("datasets",)), headers=headers, idempotency_key=key
+        )
+        try:
+            await self._attempt(call, _read_nothing, _Deadline(REQUEST_SECONDS))
+        except Failed:
+            log.debug("could not ask the server about idempotency keys")
+
+    async def _attempt(
+        self,
+        call: Call,
+        read: Callable[[httpx.Response, _Deadline], Awaitable[T]],
+        deadline: _Deadline,
+    ) -> T:
+        request_id = uuid.uuid4().hex
+        headers = dict(call.headers)
+        if not call.presigned:
+            headers["X-Request-Id"] = request_id
+        silent = _silent.set(True)
+        response: httpx.Response | None = None
+        try:
+            request = httpx.Request(call.method, call.url, headers=headers, content=call.content())
+            response = await self._client.send(request, stream=True)
+            self._note_echo(call, response)
+            if not response.is_success:
+                raise await self._failed_status(call, response, request_id)
+            return await read(response, deadline)
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+            raise self._failed_connection(call, error, request_id) from None
+        finally:
+            _silent.reset(silent)
+            if response is not None:
+                with anyio.CancelScope(shield=True):
+                    await response.aclose()
+
+    def _note_echo(self, call: Call, response: httpx.Response) -> None:
+        key = call.idempotency_key
+        if key is not None and response.headers.get("idempotency-key") == key:
+            self.honours_keys = True
+
+    async def _failed_status(self, call: Call, response: httpx.Response, request_id: str) -> Failed:
+        try:
+            body = await _read_limited(response, _ERROR_BODY_LIMIT, cut=True)
+        except httpx.HTTPError:
+            body = b""
+        status = response.status_code
+        error = status_error(
+            status,
+            self._redactor.words(body),
+            method=call.method,
+            url=call.shown,
+            request_id=request_id,
+        )
+        return Failed(
+            error,
+            untouched=status in _retry.UNTOUCHED_STATUSES,
+            wait=_retry.retry_after(response.headers),
+        )
+
+    def _failed_connection(self, call: Call, error: Exception, request_id: str) -> Failed:
+        reason = self._redactor.clean(str(error)) or type(error).__name__
+        failure = connection_error(
+            reason, method=call.method, url=call.shown, request_id=request_id
+        )
+        # What never got a connection never left; other faults may hide a request that worked.
+        untouched = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
+        hopeless = (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.InvalidURL)
+        if isinstance(error, hopeless):
+            failure.retryable = False
+        return Failed(failure, untouched=untouched)
+
+
+def _segment(text: str) -> str:
+    """Escape one path segment; it can neither leave its place nor add a query."""
+    if not isinstance(text, str) or not text.strip() or text in {".", ".."}:
+        raise InputError(f"{text!r} cannot name anything on the platform; pass an id or a name")
+    try:
+        return quote(text, safe="")
+    except UnicodeEncodeError:
+        raise InputError(f"{text!r} holds a lone surrogate and cannot name anything") from None
+
+
+async def _read_nothing(response: httpx.Response, _: _Deadline) -> None:
+    async for _chunk in response.aiter_raw():
+        pass
+
+
+async def _read_limited(response: httpx.Response, limit: int, *, cut: bool = False) -> bytes:
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > limit:
+            if cut:
+                break
+            raise BadReply(f"the answer is longer than {limit} bytes; nothing was read from it")
+    return bytes(body[:limit])
+
+
+def _out_of_time(call: Call, deadline: _Deadline, last: PlatformError | None) -> Unavailable:
+    before = f"; the attempt before: {last}" if last is not None else ""
+    return Unavailable(
+        f"{call.method} {call.shown} was not done after {deadline.elapsed:.1f} s (time allowed: "
+        f"{deadline.seconds:.0f} s){before}; a slow network needs a longer timeout",
+        method=call.method,
+        url=call.shown,
+    )
