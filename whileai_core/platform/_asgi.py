@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from typing import IO, TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
         [Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]],
         Awaitable[None],
     ]
+
+log = logging.getLogger("whileai.platform")
 
 _IN_MEMORY = 1 << 20
 _CHUNK = 1 << 18
@@ -49,7 +52,13 @@ class SpooledASGITransport(httpx.AsyncBaseTransport):
         try:
             await self._app(exchange.scope, exchange.receive, exchange.send)
             if exchange.status is None:
-                raise httpx.RemoteProtocolError("the application sent no answer", request=request)
+                raise RuntimeError("no answer was sent")
+        except Exception as error:
+            exchange.body.close()
+            log.exception("the application failed on %s", request.method)
+            raise httpx.ReadError(
+                "the application broke off its answer", request=request
+            ) from error
         except BaseException:
             exchange.body.close()
             raise

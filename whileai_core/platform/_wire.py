@@ -45,7 +45,12 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Leave to download the parts of one dataset, in their order."""
+    """Leave to download the parts of one dataset, in their order.
+
+    Attributes:
+        urls: One presigned address per part.
+        sizes: Bytes of each part, where the server announces them.
+    """
 
     urls: tuple[str, ...]
     sizes: tuple[int, ...] | None
@@ -61,12 +66,9 @@ class Grant:
                 dataset_id=dataset_id,
             )
         sizes = reply.get("partSizes")
-        exact = (
-            isinstance(sizes, list)
-            and len(sizes) == len(parts)
-            and all(type(size) is int for size in sizes)
-        )
-        return cls(tuple(parts), tuple(sizes) if exact else None)
+        if not isinstance(sizes, list) or len(sizes) != len(parts):
+            return cls(tuple(parts), None)
+        return cls(tuple(parts), tuple(sizes))
 
 
 def text_field(reply: Reply, key: str, *, call: str) -> str:

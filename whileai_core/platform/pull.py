@@ -60,9 +60,7 @@ async def pull(
     if path is None:
         async with _downloaded(dataset_id, api_key, allow_public) as file:
             return await to_thread.run_sync(lambda: list(_read_rows(file, dataset_id)))
-    target = Path(path)
-    if target.is_dir():
-        raise InputError(f"pull: {target} is a folder; name a file in it")
+    target = _checked_target(path)
     async with connect(api_key, needs_key=False) as platform:
         fetch = await _source(platform, dataset_id, allow_public)
         with atomic_file(target) as file:
@@ -83,6 +81,13 @@ async def iter_rows(
         while batch := await to_thread.run_sync(_take, rows):
             for row in batch:
                 yield row
+
+
+def _checked_target(path: str | os.PathLike[str]) -> Path:
+    target = Path(path)
+    if target.is_dir():
+        raise InputError(f"pull: {target} is a folder; name a file in it")
+    return target
 
 
 def _take(rows: Iterator[Row]) -> list[Row]:
