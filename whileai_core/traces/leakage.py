@@ -1,0 +1,232 @@
+"""Near copies between generated rows and their sources (section 8)."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whileai_core.errors import InputError
+from whileai_core.traces.embedders import embedding
+from whileai_core.traces.intake import as_schema_row
+from whileai_core.traces.neighbours import PairSearch
+from whileai_core.traces.tasks import fold
+from whileai_core.traces.values import plain_text
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+DEFAULT_THRESHOLD = 0.9
+DEFAULT_EXAMPLES = 20
+_SHOWN_CHARACTERS = 200
+
+Report = dict[str, Any]
+
+_PLAIN_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
+
+
+def leakage_report(
+    generated: object,
+    sources: object,
+    *,
+    threshold: float = DEFAULT_THRESHOLD,
+    embedder: object = "hash",
+    examples: int = DEFAULT_EXAMPLES,
+) -> Report:
+    """Report which generated asks are near copies of a source ask.
+
+    Args:
+        generated: Rows or texts: a list, an iterator, or one of them.
+        sources: Rows or texts, one or many; a list among them stands for its items.
+        threshold: Cosine from which a row counts as a copy. Exact copies (case, spacing and
+            Unicode form ignored) always count, also when it is above 1.
+        embedder: See `embedders.embedding`. `"hash"` reads numbers as all alike and calls asks
+            from one template copies; `"ngram"` tells them apart (docs/leakage.md).
+        examples: How many flagged rows to list.
+
+    Returns:
+        `n`, `n_sources`, `threshold`, `n_leaky`, `max_similarity` and `leaky`: up to `examples`
+        entries with `row`, `source` (its position among the sources as given), `similarity`, and
+        as evidence both texts, cut (`text`, `source_text`).
+
+    Raises:
+        InputError: The threshold is NaN, the embedder is unknown, or its vectors do not fit.
+        TypeError: The embedder is of a wrong type, or `generated` holds no items.
+    """
+    return _check(_items(generated), sources, threshold, embedder, examples).report
+
+
+def drop_leaky_rows(
+    rows: object,
+    sources: object,
+    *,
+    threshold: float = DEFAULT_THRESHOLD,
+    embedder: object = "hash",
+    examples: int = DEFAULT_EXAMPLES,
+) -> tuple[list[Any], Report]:
+    """Return the rows that are no near copies of a source, and the report of `leakage_report`.
+
+    The report has `n_dropped` in addition. Arguments and errors are those of `leakage_report`.
+    """
+    items = _items(rows)
+    verdict = _check(items, sources, threshold, embedder, examples)
+    kept = [item for item, leaky in zip(items, verdict.leaky, strict=True) if not leaky]
+    return kept, {**verdict.report, "n_dropped": len(items) - len(kept)}
+
+
+class _Verdict(NamedTuple):
+    report: Report
+    leaky: list[bool]
+
+
+class _Sources(NamedTuple):
+    texts: list[str]
+    positions: list[int]
+
+
+def _check(
+    items: list[Any], sources: object, threshold: float, embedder: object, examples: int
+) -> _Verdict:
+    if math.isnan(threshold):
+        raise InputError("threshold is NaN; give a number such as 0.9")
+    texts = [_text_of(item) for item in items]
+    known = _sources(sources)
+    report: Report = {
+        "n": len(texts),
+        "n_sources": len(known.texts),
+        "threshold": float(threshold),
+        "n_leaky": 0,
+        "max_similarity": 0.0,
+        "leaky": [],
+    }
+    if not texts or not known.texts:
+        return _Verdict(report, [False] * len(texts))
+    found = find_copies(texts, known.texts, threshold=threshold, embedder=embedder)
+    report["n_leaky"] = int(found.flagged.sum())
+    report["max_similarity"] = found.largest
+    listed = found.flagged.nonzero()[0][: max(0, examples)]
+    for row, similarity, source in found.details(listed):
+        report["leaky"].append(
+            {
+                "row": row,
+                "source": known.positions[source] if source >= 0 else -1,
+                "similarity": round(similarity, 4),
+                "text": texts[row][:_SHOWN_CHARACTERS],
+                "source_text": known.texts[source][:_SHOWN_CHARACTERS] if source >= 0 else "",
+            }
+        )
+    return _Verdict(report, found.flagged.tolist())
+
+
+class Copies(NamedTuple):
+    """Which texts are copies of a source.
+
+    Attributes:
+        flagged: One flag per text.
+        largest: The largest similarity of all pairs.
+        exact: Position of a text that is an exact copy -> position of the first equal source.
+        places: Position of every other text -> its row in `search`.
+        search: The pair search over the texts that are no exact copies.
+    """
+
+    flagged: NDArray[np.bool_]
+    largest: float
+    exact: dict[int, int]
+    places: dict[int, int]
+    search: PairSearch | None
+
+    def details(self, positions: NDArray[np.int64]) -> list[tuple[int, float, int]]:
+        """Return (text, similarity, source) for the texts at `positions`; the first source wins."""
+        import numpy as np
+
+        found = {text: (1.0, source) for text, source in self.exact.items()}
+        others = [text for text in positions.tolist() if text not in self.exact]
+        if self.search is not None and others:
+            near = self.search.nearest(np.array([self.places[text] for text in others]))
+            pairs = zip(near.similarity.tolist(), near.source.tolist(), strict=True)
+            found.update(zip(others, pairs, strict=True))
+        return [(text, *found[text]) for text in positions.tolist()]
+
+
+def find_copies(
+    texts: list[str], sources: list[str], *, threshold: float, embedder: object
+) -> Copies:
+    """Find the texts with a source of at least `threshold`; exact copies need no comparison.
+
+    Memory is linear in the texts: no table of pairs is ever whole.
+    """
+    import numpy as np
+
+    embed = embedding(embedder)
+    first_source: dict[str, int] = {}
+    for position, source in enumerate(sources):
+        first_source.setdefault(_exact_form(source), position)
+    exact: dict[int, int] = {}
+    others: list[int] = []
+    for position, text in enumerate(texts):
+        equal = first_source.get(_exact_form(text)) if text else None
+        if equal is None:
+            others.append(position)
+        else:
+            exact[position] = equal
+    flagged = np.zeros(len(texts), dtype=np.bool_)
+    flagged[list(exact)] = True
+    if not others:
+        return Copies(flagged, 1.0, exact, {}, None)
+    search = PairSearch(*_both(embed, [texts[position] or " " for position in others], sources))
+    maxima = search.maxima()
+    flagged[others] = search.flags(maxima, min(threshold, 1.0))
+    largest = 1.0 if exact else search.largest(maxima)
+    places = {position: place for place, position in enumerate(others)}
+    return Copies(flagged, largest, exact, places, search)
+
+
+def _both(embed: Any, texts: list[str], sources: list[str]) -> tuple[Any, Any]:
+    rows, against = embed(texts), embed(sources)
+    if rows.shape[1] != against.shape[1]:
+        raise InputError(
+            f"the embedder returned vectors of {rows.shape[1]} and of {against.shape[1]} numbers"
+        )
+    return rows, against
+
+
+def _items(given: object) -> list[Any]:
+    if isinstance(given, str | dict):
+        return [given]
+    if not isinstance(given, Iterable):
+        raise TypeError(f"expected rows or texts, got {type(given).__name__}")
+    return list(given)
+
+
+def _sources(sources: object) -> _Sources:
+    found = _Sources([], [])
+    position = 0
+    for item in [] if sources is None else _items(sources):
+        for inner in item if isinstance(item, list | tuple) else (item,):
+            text = _text_of(inner)
+            if text:
+                found.texts.append(text)
+                found.positions.append(position)
+            position += 1
+    return found
+
+
+def _text_of(item: Any) -> str:
+    if type(item) is str:
+        return item.strip()
+    if isinstance(item, dict):
+        prompt = item.get("prompt")
+        if not prompt:
+            prompt = (as_schema_row(item) or {}).get("prompt")
+        return plain_text(prompt).strip()
+    return plain_text(item).strip()
+
+
+def _exact_form(text: str) -> str:
+    """Fold what hides an exact copy: case, spacing, Unicode form, typographic quotes."""
+    folded = fold(text)
+    if folded.isascii():
+        return folded
+    return unicodedata.normalize("NFKC", folded).translate(_PLAIN_QUOTES)
