@@ -95,14 +95,20 @@ class Ledger:
     def last_train_dataset(self) -> str | None:
         """Return the dataset id of the last night that pushed a training set."""
         with self._reading() as run:
-            for (plan,) in run(
+            for (result,) in run(
                 "SELECT result FROM nights WHERE agent = :agent AND state = 'done' "
                 "ORDER BY number DESC",
             ):
-                train = jsonio.loads(plan).get("train")
-                if train:
-                    return str(train["datasetId"])
+                for entry in jsonio.loads(result)["datasets"]:
+                    if entry["purpose"] == "train":
+                        return str(entry["datasetId"])
         return None
+
+    def nights_on(self, night: str) -> int:
+        """Return how many intakes of that date are done."""
+        with self._reading() as run:
+            results = run("SELECT result FROM nights WHERE agent = :agent AND state = 'done'")
+            return sum(jsonio.loads(result).get("night") == night for (result,) in results)
 
     # -- a night under way
 

@@ -23,6 +23,7 @@ from whileai_core.sources.items import Ignored, Reject
 if TYPE_CHECKING:
     from whileai_core.ingest.discover import ShardPlan
     from whileai_core.redaction import Redactor
+    from whileai_core.rows import Row
     from whileai_core.rowset import RowSetWriter
 
 _SESSIONS = frozenset(dialect.name for dialect in SESSION_DIALECTS)
@@ -130,13 +131,20 @@ class _Intake:
             tally.reasons[f"quarantined:{item.reason}"] += 1
             self._rejects.add(self._clean(reject_entry(item)))
         else:
-            tally.records += item.count
-            tally.ignored += item.count
-            tally.reasons[f"ignored:{item.reason}"] += item.count
+            tally.records += item.n
+            tally.ignored += item.n
+            tally.reasons[f"ignored:{item.reason}"] += item.n
 
     def _take_row(self, source: str, item: RowItem) -> None:
         row = self._clean(item.row)
-        conversation = row.get("conversation_id") if item.dialect in _SESSIONS else None
+        try:
+            self._add_row(source, item.dialect, row)
+        except ValueError:
+            # Keys outside the schema may hold NaN or broken text; the row is worth more than they.
+            self._add_row(source, item.dialect, jsonio.strict(row))
+
+    def _add_row(self, source: str, dialect: str, row: Row) -> None:
+        conversation = row.get("conversation_id") if dialect in _SESSIONS else None
         self._rows.add(
             {"id": row_id(row), "conversation": conversation, "source": source, "row": row}
         )

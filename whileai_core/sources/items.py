@@ -44,4 +44,4 @@ class Ignored(NamedTuple):
 
     reason: str
     origin: Origin
-    count: int = 1
+    n: int = 1

@@ -1,0 +1,5 @@
+"""The flows: each reads like the sentence that describes it."""
+
+from flows import _prefect_defaults
+
+_prefect_defaults.apply()

@@ -1,0 +1,26 @@
+"""Defaults for Prefect, set before it is imported; whatever the user has set stays."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from whileai_core.settings import get_settings
+
+_QUIET = {
+    # A private machine has nobody to report to, and the heartbeat of the telemetry collides
+    # with SQLite at start and prints a harmless, frightening traceback.
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "DO_NOT_TRACK": "1",
+    "PREFECT_LOGGING_EXTRA_LOGGERS": "whileai",
+}
+_CHOSEN = ("PREFECT_HOME", "PREFECT_API_URL", "PREFECT_PROFILE", "PREFECT_PROFILES_PATH")
+
+
+def apply() -> None:
+    """Keep Prefect's own data under our home folder unless the user runs Prefect already."""
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
+    has_prefect = (Path.home() / ".prefect" / "profiles.toml").exists()
+    if not has_prefect and not any(os.environ.get(name) for name in _CHOSEN):
+        os.environ["PREFECT_HOME"] = str(get_settings().home / "prefect")

@@ -1,0 +1,199 @@
+"""The nightly flow: discover, normalise, merge, report, split, check for leakage, push, announce.
+
+Runs plain (`python -m flows.nightly PATHS… --agent NAME`), from the command line
+(`whileai-pipelines nightly`) and from a Prefect server. A repeat takes nothing twice; after a
+kill at any moment, running it again gives what an undisturbed run would have given.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, date, datetime
+from typing import Annotated, Any
+
+import anyio
+from prefect import flow
+from pydantic import Field
+
+from tasks import night as steps
+from tasks import push_rows, trace_report
+from tasks._threads import in_thread
+from whileai_core.ingest.lock import night_lock
+from whileai_core.ingest.night import NightPlan, check_losses
+from whileai_core.ingest.shards import Shard
+from whileai_core.ingest.summary import (
+    account_line,
+    account_markdown,
+    night_markdown,
+    report_markdown,
+)
+from whileai_core.ingest.summary import night_text as as_text
+from whileai_core.ingest.workspace import Discovery, Workspace
+
+__all__ = ["as_text", "main", "nightly", "run"]
+
+_SHARDS_AT_ONCE = 2  # a shard keeps a core busy
+
+_log = logging.getLogger("whileai.nightly")
+
+
+@flow(name="nightly", flow_run_name="nightly-{agent}")
+async def nightly(
+    paths: Annotated[
+        list[str],
+        Field(min_length=1, description="Files, folders, globs or fsspec URLs with traces"),
+    ],
+    agent: Annotated[
+        str, Field(min_length=1, description="Agent the traces come from; names the datasets")
+    ],
+    night: Annotated[
+        date | None, Field(description="Date of the night; empty means today, UTC")
+    ] = None,
+    holdout: Annotated[float, Field(gt=0, lt=1, description="Share of tasks to hold out")] = 0.2,
+    seed: Annotated[int, Field(description="Another seed holds out other tasks")] = 0,
+    leak_threshold: Annotated[
+        float, Field(gt=0, le=1, description="Similarity from which an ask is a near copy")
+    ] = 0.9,
+    max_bad_share: Annotated[
+        float, Field(ge=0, le=1, description="Fail when more records than this are unreadable")
+    ] = 0.05,
+    strict: Annotated[bool, Field(description="Fail when any record is unreadable")] = False,
+    redact: Annotated[
+        bool, Field(description="Replace secrets and personal data before anything is stored")
+    ] = False,
+) -> dict[str, Any]:
+    """Turn what is new under `paths` into a training set and a linked holdout.
+
+    Returns:
+        `agent`, `night`, `account` (where every record went), `report`, `split`, `datasets`,
+        `quarantine` and `resumed` (nights of an earlier, killed run that were finished first).
+
+    Raises:
+        SourceNotFound: One of the paths names nothing.
+        BadShareExceeded: Too much of the night is unreadable; nothing was pushed.
+        PlatformError: The push failed; the next run finishes it.
+    """
+    agent = agent.strip().lower()
+    dated = (night or datetime.now(UTC).date()).isoformat()
+    with Workspace(agent, redact=redact) as workspace:
+        async with _locked(workspace):
+            resumed = await _finish_interrupted(workspace)
+            found = await steps.discover(workspace, paths)
+            _log.info("found %d new files, %d known", found.new, found.known)
+            shards = await _normalise(workspace, found)
+            merged = await steps.merge_shards(workspace, shards, dated)
+            quarantine = await steps.keep_rejects(workspace, shards, dated)
+            _log.info("%s", account_line(merged.account.total))
+            check_losses(
+                merged.account, max_bad_share=max_bad_share, strict=strict, quarantine=quarantine
+            )
+            report = await trace_report(merged.rows)
+            assignment = await steps.split_by_task(
+                workspace, merged.rows, holdout, seed, leak_threshold
+            )
+            sides = await steps.check_leakage(workspace, merged.rows, assignment, leak_threshold)
+            plan = await steps.plan_push(workspace, dated, found, merged, sides, report, quarantine)
+            result = await _push(workspace, plan)
+    await _show(result)
+    return {**result, "resumed": resumed}
+
+
+@asynccontextmanager
+async def _locked(workspace: Workspace) -> AsyncIterator[None]:
+    """One night at a time per agent; then clear away what a killed run left."""
+    lock = night_lock(workspace.settings.home, workspace.agent)
+    await in_thread(lock.__enter__)
+    try:
+        await in_thread(workspace.sweep)
+        yield
+    finally:
+        lock.__exit__(None, None, None)
+
+
+async def _finish_interrupted(workspace: Workspace) -> list[dict[str, Any]]:
+    """Finish the night that a killed run had begun to push, if there is one."""
+    pending = await in_thread(workspace.ledger.pending)
+    if pending is None:
+        return []
+    plan = NightPlan.from_dict(pending)
+    _log.info("finishing the interrupted night %s", plan.night)
+    return [await _push_planned(workspace, plan)]
+
+
+async def _normalise(workspace: Workspace, found: Discovery) -> list[Shard]:
+    """Make the shards of the night, some at a time, and keep their order."""
+    shards: dict[int, Shard] = {}
+    limiter = anyio.CapacityLimiter(_SHARDS_AT_ONCE)
+
+    async def make(index: int) -> None:
+        async with limiter:
+            shards[index] = await steps.normalise_shard(workspace, found.shards[index])
+        _log.info("read shard %d of %d", len(shards), len(found.shards))
+
+    async with anyio.create_task_group() as group:
+        for index in range(len(found.shards)):
+            group.start_soon(make, index)
+    return [shards[index] for index in sorted(shards)]
+
+
+async def _push(workspace: Workspace, plan: NightPlan) -> dict[str, Any]:
+    """Make the plan durable and carry it out; a night that brought nothing leaves no trace."""
+    if not plan.changes.rows:
+        return plan.result([])
+    await steps.begin_push(workspace, plan)
+    return await _push_planned(workspace, plan)
+
+
+async def _push_planned(workspace: Workspace, plan: NightPlan) -> dict[str, Any]:
+    """Push both sides, announce them, and only then remember the night.
+
+    Every step is repeatable: a push has an idempotency key of its content, the ledger is
+    written in one transaction, and an announcement that comes twice publishes once.
+    """
+    pushed: list[dict[str, Any]] = []
+    parent = plan.parent
+    for purpose, rows, name in plan.pushes():
+        entry = await push_rows(rows, name, purpose=purpose, agent=plan.agent, parent=parent)
+        pushed.append(
+            {
+                "datasetId": entry["datasetId"],
+                "name": name,
+                "purpose": purpose,
+                "rows": rows.rows,
+                "parentDatasetId": parent,
+            }
+        )
+        parent = entry["datasetId"]
+        _log.info("pushed %d rows for %s as %s", rows.rows, purpose, parent)
+    result = plan.result(pushed)
+    for entry in pushed:
+        await steps.announce(entry, plan.agent, plan.night)
+    await steps.commit_night(workspace, plan, result)
+    return result
+
+
+async def _show(result: dict[str, Any]) -> None:
+    """Attach the run's pages, the summary first."""
+    await steps.show("night-summary", night_markdown(result), "What the night brought")
+    await steps.show("trace-report", report_markdown(result), "What the traces hold")
+    await steps.show("where-it-went", account_markdown(result), "In equals the sum of out")
+
+
+def run(**parameters: Any) -> dict[str, Any]:
+    """Run the flow to its end from plain code and return its result."""
+    return asyncio.run(nightly(**parameters))
+
+
+def main() -> int:
+    """Run the flow from `python -m flows.nightly`, with the command line's own arguments."""
+    from whileai_core.cli import main as command_line
+
+    return command_line(["nightly", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

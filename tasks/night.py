@@ -1,0 +1,141 @@
+"""The steps of a night as tasks; each is a thin cover over one function of the core.
+
+A step that fails on the store or ledger is tried again (a busy database, a disk that is being
+cleared). Finished shards and datasets are found again by what they hold, so trying again
+repeats nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import prefect.artifacts
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+from prefect.events import emit_event
+
+from tasks._retry import when_store_failed
+from tasks._threads import in_thread
+from whileai_core.ingest.discover import ShardPlan
+from whileai_core.ingest.merge import Merged
+from whileai_core.ingest.night import NightPlan
+from whileai_core.ingest.shards import Shard
+from whileai_core.ingest.sides import Assignment, Sides
+from whileai_core.ingest.workspace import Discovery, Workspace
+from whileai_core.rowset import RowSet
+
+DATASET_PUSHED = "whileai.dataset.pushed"
+
+
+@task(
+    cache_policy=NO_CACHE, retries=2, retry_delay_seconds=10, retry_condition_fn=when_store_failed
+)
+async def discover(workspace: Workspace, paths: Sequence[str]) -> Discovery:
+    """Find the files that no earlier night has ingested, grouped into shards."""
+    return await in_thread(workspace.discover, paths)
+
+
+@task(
+    cache_policy=NO_CACHE,
+    task_run_name="normalise-{plan.key}",
+    retries=2,
+    retry_delay_seconds=10,
+    retry_condition_fn=when_store_failed,
+)
+async def normalise_shard(workspace: Workspace, plan: ShardPlan) -> Shard:
+    """Read the files of one shard into rows, spans and rejects; a finished shard is found."""
+    return await in_thread(workspace.normalise, plan)
+
+
+@task(
+    cache_policy=NO_CACHE, retries=2, retry_delay_seconds=10, retry_condition_fn=when_store_failed
+)
+async def merge_shards(workspace: Workspace, shards: Sequence[Shard], night: str) -> Merged:
+    """Put the shards together: each conversation once, known content left out."""
+    return await in_thread(workspace.merge, shards, night=night)
+
+
+@task(cache_policy=NO_CACHE)
+async def keep_rejects(workspace: Workspace, shards: Sequence[Shard], night: str) -> str | None:
+    """Write what could not be read to quarantine and return the file, if there is one."""
+    path = await in_thread(workspace.keep_rejects, shards, night=night)
+    return None if path is None else str(path)
+
+
+@task(cache_policy=NO_CACHE)
+async def split_by_task(
+    workspace: Workspace, rows: RowSet, fraction: float, seed: int, threshold: float
+) -> Assignment:
+    """Give every task its side; one that fell on a side in an earlier night stays there."""
+    return await in_thread(workspace.split, rows, fraction=fraction, seed=seed, threshold=threshold)
+
+
+@task(cache_policy=NO_CACHE)
+async def check_leakage(
+    workspace: Workspace, rows: RowSet, assignment: Assignment, threshold: float
+) -> Sides:
+    """Hold the remainder against everything held out, and leave near copies out of it."""
+    return await in_thread(workspace.check_leakage, rows, assignment, threshold=threshold)
+
+
+@task(cache_policy=NO_CACHE)
+async def plan_push(
+    workspace: Workspace,
+    night: str,
+    found: Discovery,
+    merged: Merged,
+    sides: Sides,
+    report: dict[str, Any],
+    quarantine: str | None,
+) -> NightPlan:
+    """Put together everything a push needs, and what the ledger will remember of it."""
+    return await in_thread(
+        workspace.plan,
+        night=night,
+        found=found,
+        merged=merged,
+        sides=sides,
+        report=report,
+        quarantine=quarantine,
+    )
+
+
+@task(cache_policy=NO_CACHE)
+async def begin_push(workspace: Workspace, plan: NightPlan) -> None:
+    """Make the night's plan durable; from here on a killed run is finished by the next."""
+    await in_thread(workspace.ledger.begin_push, plan.to_dict())
+
+
+@task(cache_policy=NO_CACHE)
+async def commit_night(workspace: Workspace, plan: NightPlan, result: dict[str, Any]) -> None:
+    """Remember everything of the night, in one transaction."""
+    await in_thread(workspace.ledger.commit, plan.changes, result)
+
+
+@task(cache_policy=NO_CACHE)
+async def announce(entry: dict[str, Any], agent: str, night: str) -> None:
+    """Emit `whileai.dataset.pushed` for one dataset; publishing can be triggered by it."""
+    emit_event(
+        event=DATASET_PUSHED,
+        resource={
+            "prefect.resource.id": f"whileai.dataset.{entry['datasetId']}",
+            "prefect.resource.name": str(entry["name"]),
+        },
+        payload={
+            "dataset_id": entry["datasetId"],
+            "name": entry["name"],
+            "purpose": entry["purpose"],
+            "rows": entry["rows"],
+            "agent": agent,
+            "night": night,
+        },
+    )
+
+
+@task(cache_policy=NO_CACHE)
+async def show(key: str, markdown: str, description: str) -> None:
+    """Attach a page to the run."""
+    await prefect.artifacts.acreate_markdown_artifact(
+        key=key, markdown=markdown, description=description
+    )

@@ -1,0 +1,52 @@
+"""The parser and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from whileai_core import __version__
+from whileai_core.cli import datasets, gate, ingest, nightly, quarantine, traces
+from whileai_core.cli.output import emit_error, talk
+from whileai_core.errors import WhileError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DONE, FAILED, USAGE = 0, 1, 2
+_INTERRUPTED = 130
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="whileai-pipelines",
+        description="Turn agent traces into checked, split datasets, every night.",
+        epilog="Everything is kept under WHILEAI_HOME (default ~/.whileai). "
+        "Exit codes: 0 done, 1 failed or refused, 2 wrong usage.",
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for module in (nightly, ingest, traces, datasets, quarantine, gate):
+        module.add_commands(commands)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    args = build_parser().parse_args(argv)
+    as_json = bool(getattr(args, "json", False))
+    talk()
+    try:
+        return int(args.run(args) or DONE)
+    except WhileError as error:
+        emit_error(str(error), as_json=as_json)
+        return FAILED
+    except KeyboardInterrupt:
+        emit_error("interrupted; run the same command again to carry on", as_json=as_json)
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output went away; that is its business.
+        sys.stderr.close()
+        return FAILED

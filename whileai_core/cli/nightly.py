@@ -1,0 +1,72 @@
+"""`nightly`: the whole night from the prompt, as a Prefect flow run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whileai_core.cli import arguments
+from whileai_core.cli.output import emit
+from whileai_core.cli.source_root import load_flow
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_commands(commands: Any) -> None:
+    """Add this module's command."""
+    parser = commands.add_parser(
+        "nightly",
+        help="ingest traces, report, split, check for leakage and push",
+        description="Take what is new under PATHS, turn it into rows, report, split by task, "
+        "check the remainder for leaks, and push a training set with a linked holdout. A repeat "
+        "takes nothing twice; after an interruption, the same command carries on.",
+    )
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders, globs or URLs")
+    parser.add_argument("--agent", required=True, type=arguments.agent, help="agent they come from")
+    parser.add_argument(
+        "--night", type=arguments.night, help="date of the night, YYYY-MM-DD (default: today, UTC)"
+    )
+    parser.add_argument(
+        "--holdout",
+        type=arguments.proper_share,
+        default=0.2,
+        metavar="SHARE",
+        help="share of tasks to hold out (%(default)s)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="another seed, another choice")
+    parser.add_argument(
+        "--leak-threshold",
+        type=arguments.proper_share,
+        default=0.9,
+        metavar="SIMILARITY",
+        help="similarity from which an ask is a near copy (%(default)s)",
+    )
+    parser.add_argument(
+        "--max-bad-share",
+        type=arguments.share,
+        default=0.05,
+        metavar="SHARE",
+        help="fail when more records than this are unreadable (%(default)s)",
+    )
+    parser.add_argument("--strict", action="store_true", help="fail when any record is unreadable")
+    parser.add_argument(
+        "--redact", action="store_true", help="replace secrets and personal data before storing"
+    )
+    arguments.add_json(parser)
+    parser.set_defaults(run=_nightly)
+
+
+def _nightly(args: argparse.Namespace) -> None:
+    flow = load_flow("nightly")
+    result = flow.run(
+        paths=args.paths,
+        agent=args.agent,
+        night=args.night,
+        holdout=args.holdout,
+        seed=args.seed,
+        leak_threshold=args.leak_threshold,
+        max_bad_share=args.max_bad_share,
+        strict=args.strict,
+        redact=args.redact,
+    )
+    emit(result, flow.as_text(result), as_json=args.json)

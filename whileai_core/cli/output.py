@@ -1,0 +1,51 @@
+"""What commands print: one JSON object for machines, text for people, talk on stderr."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any
+
+from whileai_core import jsonio
+
+
+def emit(value: dict[str, Any], text: str, *, as_json: bool) -> None:
+    """Print a command's result: the object with `--json`, else the text."""
+    if as_json:
+        print(jsonio.dumps(value).decode())
+    elif text:
+        print(text)
+
+
+def emit_error(message: str, *, as_json: bool) -> None:
+    """Print why a command failed: one line on stderr, and an object on stdout with `--json`."""
+    line = " ".join(message.split())
+    print(f"whileai-pipelines: {line}", file=sys.stderr)
+    if as_json:
+        print(jsonio.dumps({"error": line}).decode())
+
+
+def talk() -> None:
+    """Send the product's own log to stderr: progress on a terminal, warnings anywhere."""
+    logger = logging.getLogger("whileai")
+    logger.setLevel(logging.INFO if sys.stderr.isatty() else logging.WARNING)
+    if not logger.handlers:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        logger.addHandler(handler)
+        logger.propagate = False
+
+
+def table(headers: list[str], rows: list[list[Any]]) -> str:
+    """Lay out rows as aligned columns; numbers to the right."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = [max(len(row[i]) for row in [headers, *cells]) for i in range(len(headers))]
+    numeric = [all(isinstance(row[i], int | float) for row in rows) for i in range(len(headers))]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        ).rstrip()
+        for row in [headers, ["-" * width for width in widths], *cells]
+    ]
+    return "\n".join(lines)

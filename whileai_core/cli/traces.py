@@ -1,0 +1,71 @@
+"""`report` and `split`: the trace operations at the prompt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whileai_core.cli import arguments
+from whileai_core.cli.output import emit
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
+
+    from whileai_core.rows import Row
+
+
+def add_commands(commands: Any) -> None:
+    """Add this module's commands."""
+    report = commands.add_parser("report", help="say what traces hold")
+    report.add_argument("paths", nargs="+", metavar="PATH", help="files, folders, globs or URLs")
+    arguments.add_json(report)
+    report.set_defaults(run=_report)
+
+    split = commands.add_parser(
+        "split",
+        help="split traces into a held-out slice and a remainder, by task",
+        description="Hold out whole tasks, each distinct flaw at least once. The held-out slice "
+        "goes to HELD, the rest to REST, one JSON row a line.",
+    )
+    split.add_argument("paths", nargs="+", metavar="PATH", help="files, folders, globs or URLs")
+    split.add_argument("--held", required=True, metavar="FILE", help="file for the held-out slice")
+    split.add_argument("--rest", required=True, metavar="FILE", help="file for the remainder")
+    split.add_argument(
+        "--fraction", type=arguments.share, default=0.2, help="share to hold out (%(default)s)"
+    )
+    split.add_argument("--seed", type=int, default=0, help="another seed, another choice")
+    arguments.add_json(split)
+    split.set_defaults(run=_split)
+
+
+def _load(paths: Iterable[str]) -> list[Row]:
+    from whileai_core import load_traces
+    from whileai_core.sources.discovery import find_sources
+
+    names = dict.fromkeys(name for path in paths for name in find_sources(path))
+    return [row for name in names for row in load_traces(name)]
+
+
+def _report(args: argparse.Namespace) -> None:
+    from whileai_core import format_trace_report, trace_report
+
+    report = trace_report(_load(args.paths))
+    emit(report, format_trace_report(report), as_json=args.json)
+
+
+def _split(args: argparse.Namespace) -> None:
+    from whileai_core import jsonio, split_pseudo_production
+    from whileai_core.atomic import write_atomic
+
+    held, rest = split_pseudo_production(_load(args.paths), fraction=args.fraction, seed=args.seed)
+    for name, rows in ((args.held, held), (args.rest, rest)):
+        write_atomic(Path(name), b"".join(jsonio.dumps(row) + b"\n" for row in rows))
+    text = f"held out {len(held)} rows in {args.held}, {len(rest)} remain in {args.rest}"
+    if held and not rest:
+        text += "\nnothing remains: every task shows a flaw of its own, and each is held out once"
+    value = {
+        "held": {"path": args.held, "rows": len(held)},
+        "rest": {"path": args.rest, "rows": len(rest)},
+    }
+    emit(value, text, as_json=args.json)

@@ -1,0 +1,112 @@
+"""A night's plan: what will be pushed, frozen before the first push, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from whileai_core.errors import BadShareExceeded
+from whileai_core.rowset import RowSet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from whileai_core.ingest.account import Account
+
+DEFAULT_BAD_SHARE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class NightPlan:
+    """Everything a push needs, so that another process can finish it.
+
+    Attributes:
+        agent: Whose night.
+        night: Its date, `YYYY-MM-DD`.
+        name: Name of the training set; the holdout is `<name>-holdout`.
+        train: Rows to train on; None when the split leaves none.
+        holdout: The held-out slice; None when it is empty.
+        parent: Dataset id of the last night's training set, which starts the lineage.
+        changes: What the ledger remembers once all is pushed.
+        account: Where every record went.
+        report: The trace report over all rows of the night.
+        split: How tasks were shared out, and near copies found.
+        quarantine: The night's quarantine file, if it has one.
+    """
+
+    agent: str
+    night: str
+    name: str
+    train: RowSet | None
+    holdout: RowSet | None
+    parent: str | None
+    changes: RowSet
+    account: dict[str, Any] = field(default_factory=dict)
+    report: dict[str, Any] = field(default_factory=dict)
+    split: dict[str, Any] = field(default_factory=dict)
+    quarantine: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as a JSON object."""
+        plain = {name: getattr(self, name) for name in _PLAIN}
+        return {**plain, **{name: _handle(getattr(self, name)) for name in _HANDLES}}
+
+    @classmethod
+    def from_dict(cls, value: dict[str, Any]) -> NightPlan:
+        """Read back what `to_dict` gave."""
+        fields: dict[str, Any] = {name: value[name] for name in _PLAIN}
+        for name in _HANDLES:
+            fields[name] = None if value[name] is None else RowSet.from_dict(value[name])
+        return cls(**fields)
+
+    def pushes(self) -> Iterator[tuple[str, RowSet, str]]:
+        """Yield (purpose, rows, name) of each dataset to push, the parent before its holdout."""
+        if self.train is not None:
+            yield "train", self.train, self.name
+        if self.holdout is not None:
+            yield "holdout", self.holdout, f"{self.name}-holdout"
+
+    def result(self, pushed: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return what the night brought, as a JSON object."""
+        return {
+            "agent": self.agent,
+            "night": self.night,
+            "account": self.account,
+            "report": self.report,
+            "split": self.split,
+            "datasets": pushed,
+            "quarantine": self.quarantine,
+        }
+
+
+_HANDLES = ("train", "holdout", "changes")
+_PLAIN = ("agent", "night", "name", "parent", "account", "report", "split", "quarantine")
+
+
+def _handle(rows: RowSet | None) -> dict[str, Any] | None:
+    return None if rows is None else rows.to_dict()
+
+
+def check_losses(
+    account: Account, *, max_bad_share: float, strict: bool, quarantine: str | None
+) -> None:
+    """Refuse a night that lost more than the caller allows; what was lost is in quarantine.
+
+    Args:
+        account: The complete account of the night.
+        max_bad_share: Largest share of quarantined records, 0 to 1.
+        strict: Allow no loss at all: neither quarantined nor unexplained records.
+        quarantine: Where the rejects lie, for the message.
+
+    Raises:
+        BadShareExceeded: The night must not be pushed.
+    """
+    total = account.total
+    share = total.quarantined / total.records if total.records else 0.0
+    limit = 0.0 if strict else max_bad_share
+    if share > limit:
+        raise BadShareExceeded(
+            f"{total.quarantined} of {total.records} records ({share:.1%}) are unreadable, "
+            f"more than the {limit:.1%} allowed; nothing was pushed. Look at {quarantine}, "
+            "then mend the source or raise the allowed share"
+        )

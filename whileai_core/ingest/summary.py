@@ -1,0 +1,179 @@
+"""What a night brought, for people: text for the prompt, markdown for the run's pages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whileai_core.traces.report import format_trace_report
+
+if TYPE_CHECKING:
+    from whileai_core.ingest.account import Tally
+
+_SOURCES_SHOWN = 50
+
+
+def account_line(total: Tally) -> str:
+    """Say in one line where every record went."""
+    return _sum_line(total.to_dict())
+
+
+def night_text(result: dict[str, Any]) -> str:
+    """Write a night's result as text, with the next command to try."""
+    parts = [night_text(earlier) for earlier in result.get("resumed", ())]
+    if parts:
+        parts.insert(0, "finished an interrupted night first:")
+    account = result["account"]
+    parts.append(f"night {result['night']} of {result['agent']}")
+    if not account["files"]:
+        parts.append(
+            f"nothing new: {_count(account['files_known'], 'file')} known from earlier nights"
+        )
+        return "\n".join(parts)
+    parts += [_sum_line(account), _where_line(account), *_warnings(result), ""]
+    if not account["rows"]:
+        parts.append("nothing new: every conversation is known from earlier nights")
+        return "\n".join(parts)
+    parts += [format_trace_report(result["report"]), "", *_split_lines(result["split"]), ""]
+    for entry in result["datasets"]:
+        parts.append(
+            f"{entry['purpose']:<9}{entry['datasetId']}  {_count(entry['rows'], 'row')}  "
+            f"{entry['name']}"
+        )
+    if result["datasets"]:
+        first = result["datasets"][0]
+        parts.append(
+            f"next: whileai-pipelines pull {first['datasetId']} --out {first['name']}.jsonl"
+        )
+    return "\n".join(parts)
+
+
+def night_markdown(result: dict[str, Any]) -> str:
+    """Write the summary page of a run."""
+    account = result["account"]
+    lines = [f"# {result['agent']}, night {result['night']}", "", _sum_line(account), ""]
+    lines += [f"> {warning}" for warning in _warnings(result)]
+    if result["datasets"]:
+        lines += ["", "| purpose | dataset | rows | name |", "|---|---|---:|---|"]
+        lines += [
+            f"| {entry['purpose']} | `{entry['datasetId']}` | {entry['rows']} | {entry['name']} |"
+            for entry in result["datasets"]
+        ]
+    else:
+        lines += ["", "Nothing was pushed: no new rows."]
+    if result["split"]:
+        lines += ["", "## Split", "", *(f"- {line}" for line in _split_lines(result["split"]))]
+        lines += _evidence(result["split"])
+    return "\n".join(lines)
+
+
+def report_markdown(result: dict[str, Any]) -> str:
+    """Write the page with what the traces hold."""
+    report = result["report"]
+    lines = ["# What the traces hold", "", "```", format_trace_report(report), "```"]
+    if report["tools_observed"]:
+        lines += ["", "| tool | calls | faulted |", "|---|---:|---:|"]
+        lines += [
+            f"| {_cell(name)} | {counts['n']} | {counts['fault_n']} |"
+            for name, counts in sorted(report["tools_observed"].items())
+        ]
+    return "\n".join(lines)
+
+
+def account_markdown(result: dict[str, Any]) -> str:
+    """Write the page with what came in and where it went, per source."""
+    account = result["account"]
+    names = ("records", "rows", "duplicates", "quarantined", "ignored")
+    lines = ["# What came in and where it went", "", _sum_line(account), ""]
+    lines += ["| source | " + " | ".join(names) + " | read as |", "|---" + "|---:" * 5 + "|---|"]
+    sources = sorted(account["sources"].items())
+    for source, tally in [*sources[:_SOURCES_SHOWN], ("**all**", account)]:
+        dialects = ", ".join(f"{name} ×{count}" for name, count in tally["dialects"].items())
+        counts = " | ".join(str(tally[name]) for name in names)
+        lines.append(f"| {_cell(source)} | {counts} | {_cell(dialects)} |")
+    if len(sources) > _SOURCES_SHOWN:
+        lines.append(f"\n{len(sources) - _SOURCES_SHOWN} more sources are in the total.")
+    lines += _reasons(account)
+    if result["quarantine"]:
+        lines += ["", f"Quarantine: `{result['quarantine']}`"]
+    return "\n".join(lines)
+
+
+def _reasons(account: dict[str, Any]) -> list[str]:
+    lines: list[str] = []
+    if account["reasons"]:
+        lines += ["", "| why left out | records |", "|---|---:|"]
+        lines += [f"| {_cell(key)} | {count} |" for key, count in account["reasons"].items()]
+    if account["unmapped"]:
+        lines += ["", "| span attribute not read | spans |", "|---|---:|"]
+        lines += [f"| {_cell(key)} | {count} |" for key, count in account["unmapped"].items()]
+    return lines
+
+
+def _evidence(split: dict[str, Any]) -> list[str]:
+    leaky = split.get("leakage", {}).get("leaky", [])
+    if not leaky:
+        return []
+    lines = [
+        "",
+        "## Near copies left out",
+        "",
+        "| similarity | ask | held-out ask |",
+        "|---:|---|---|",
+    ]
+    return lines + [
+        f"| {pair['similarity']:.3f} | {_cell(pair.get('text', ''))} "
+        f"| {_cell(pair.get('source_text', ''))} |"
+        for pair in leaky
+    ]
+
+
+def _sum_line(account: dict[str, Any]) -> str:
+    return (
+        f"{_count(account['records'], 'record')} = {_count(account['rows'], 'row')} + "
+        f"{_count(account['duplicates'], 'duplicate')} + {account['quarantined']} quarantined + "
+        f"{account['ignored']} ignored"
+    )
+
+
+def _where_line(account: dict[str, Any]) -> str:
+    return (
+        f"{_count(account['rows'], 'row')} = {account['train']} to train on + "
+        f"{account['holdout']} held out + {account['leaky']} left out as near copies of them"
+    )
+
+
+def _split_lines(split: dict[str, Any]) -> list[str]:
+    leakage = split["leakage"]
+    return [
+        f"held out {split['tasks_held_out']} of {_count(split['tasks'], 'task')} "
+        f"({split['rows_held_out']} of {_count(split['rows'], 'row')}, asked for "
+        f"{split['fraction']:.0%})",
+        f"{split['tasks_from_earlier_nights']} tasks kept the side of an earlier night, "
+        f"{split['tasks_held_out_for_a_new_flaw']} were held out for a new kind of flaw, "
+        f"{split['tasks_drawn_as_near_copies']} followed a near copy",
+        f"leakage: {leakage['n_leaky']} of {_count(leakage['n'], 'remaining ask')} is a near copy "
+        f"of {_count(leakage['n_sources'], 'held-out ask')} (largest similarity "
+        f"{leakage['max_similarity']:.3f}, limit {leakage['threshold']:g}, {split['embedder']})",
+    ]
+
+
+def _warnings(result: dict[str, Any]) -> list[str]:
+    warnings = []
+    if result["account"]["quarantined"]:
+        warnings.append(
+            f"{_count(result['account']['quarantined'], 'record')} could not be read; "
+            f"see {result['quarantine']}"
+        )
+    if "warning" in result["split"]:
+        warnings.append(f"warning: {result['split']['warning']}")
+    return warnings
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _cell(text: str) -> str:
+    """Make a text safe for a markdown table cell."""
+    flat = " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;")
+    return flat.replace("`", "'")

@@ -1,0 +1,168 @@
+"""The places a night works in, and its steps as plain functions of that place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from whileai_core.atomic import sweep_temporaries
+from whileai_core.ingest import discover as discovery
+from whileai_core.ingest.ledger import Ledger
+from whileai_core.ingest.merge import Merged, merge
+from whileai_core.ingest.night import NightPlan
+from whileai_core.ingest.quarantine import Quarantine
+from whileai_core.ingest.shards import Shard, ShardStore, normalise
+from whileai_core.ingest.sides import Assignment, Sides, assign_sides, check_sides
+from whileai_core.ingest.spill import sweep_spills
+from whileai_core.settings import Settings, get_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from whileai_core.ingest.discover import ShardPlan
+    from whileai_core.redaction import Redactor
+    from whileai_core.rowset import RowSet
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """What a night found under its paths.
+
+    Attributes:
+        shards: What is new, grouped into shards.
+        new: Number of new files.
+        known: Number of files whose content an earlier night ingested.
+        sources: For the ledger: the new files.
+    """
+
+    shards: tuple[ShardPlan, ...]
+    new: int
+    known: int
+    sources: tuple[dict[str, Any], ...]
+
+
+class Workspace:
+    """Store, ledger and quarantine of one agent.
+
+    Args:
+        agent: Whose nights.
+        redact: Redact everything before it is stored.
+        settings: Where things lie; default from the environment.
+    """
+
+    def __init__(
+        self, agent: str, *, redact: bool = False, settings: Settings | None = None
+    ) -> None:
+        self.agent = agent
+        self.redact = redact
+        self.settings = settings or get_settings()
+        self.store = ShardStore(self.settings.store)
+        self.quarantine = Quarantine(self.settings.home)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The agent's ledger; close the workspace to give it back."""
+        return Ledger.from_settings(self.settings, self.agent)
+
+    @property
+    def work(self) -> Path:
+        """Folder for temporary files."""
+        return self.settings.home / "work"
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if "ledger" in self.__dict__:
+            self.ledger.close()
+
+    def sweep(self) -> int:
+        """Remove what a killed run left under the home folder; count it."""
+        return sweep_temporaries(self.settings.home) + sweep_spills(self.work)
+
+    def discover(self, paths: Sequence[str]) -> Discovery:
+        """Find what is new under `paths` (see `whileai_core.ingest.discover.discover`)."""
+        files = discovery.discover(paths)
+        known = self.ledger.known_sources([file.sha256 for file in files])
+        new = [file for file in files if file.sha256 not in known]
+        fingerprint = redactor.fingerprint if (redactor := self._redactor()) else ""
+        shards = discovery.plan_shards(new, redaction=fingerprint)
+        sources = tuple(
+            {"table": "sources", "sha256": file.sha256, "name": file.name} for file in new
+        )
+        return Discovery(tuple(shards), len(new), len(files) - len(new), sources)
+
+    def normalise(self, plan: ShardPlan) -> Shard:
+        """Make one shard, or find it made."""
+        return normalise(plan, self.store, redactor=self._redactor())
+
+    def merge(self, shards: Sequence[Shard], *, night: str) -> Merged:
+        """Put the night's shards together with what the ledger knows."""
+        return merge(shards, self.store, self.ledger, night=night, work=self.work)
+
+    def keep_rejects(self, shards: Sequence[Shard], *, night: str) -> Path | None:
+        """Write the rejects of the night's shards to quarantine."""
+        entries = (entry for shard in shards for entry in shard.rejects)
+        return self.quarantine.keep(self.agent, night, entries)
+
+    def split(self, rows: RowSet, *, fraction: float, seed: int, threshold: float) -> Assignment:
+        """Give every task of the night its side."""
+        return assign_sides(
+            rows,
+            self.store.rowsets,
+            self.ledger,
+            fraction=fraction,
+            seed=seed,
+            threshold=threshold,
+        )
+
+    def check_leakage(self, rows: RowSet, assignment: Assignment, *, threshold: float) -> Sides:
+        """Leave near copies of held-out asks out of the remainder."""
+        return check_sides(rows, assignment, self.store.rowsets, self.ledger, threshold=threshold)
+
+    def plan(
+        self,
+        *,
+        night: str,
+        found: Discovery,
+        merged: Merged,
+        sides: Sides,
+        report: dict[str, Any],
+        quarantine: str | None,
+    ) -> NightPlan:
+        """Put together what a push needs and what the ledger will remember."""
+        changes = self.store.rowsets.write(
+            {"night": night, **change}
+            for change in chain(found.sources, merged.changes, sides.changes)
+        )
+        account = merged.account.to_dict() | {
+            "train": sides.train.rows if sides.train else 0,
+            "holdout": sides.holdout.rows if sides.holdout else 0,
+            "leaky": sides.leaky,
+            "files": found.new,
+            "files_known": found.known,
+        }
+        repeat = self.ledger.nights_on(night)
+        return NightPlan(
+            agent=self.agent,
+            night=night,
+            name=f"{self.agent}-{night}" + (f"-{repeat + 1}" if repeat else ""),
+            train=sides.train,
+            holdout=sides.holdout,
+            parent=self.ledger.last_train_dataset(),
+            changes=changes,
+            account=account,
+            report=report,
+            split=sides.report,
+            quarantine=quarantine,
+        )
+
+    def _redactor(self) -> Redactor | None:
+        if not self.redact:
+            return None
+        from whileai_core.redaction import Redactor
+
+        return Redactor.from_home(self.settings)
