@@ -20,6 +20,7 @@ _log = logging.getLogger(__name__)
 
 Embed: TypeAlias = "Callable[[Sequence[str]], Matrix]"
 
+_LARGEST = 1e60
 _LOCAL = ("bge", "sentence-transformers")
 _REMOTE = ("ollama", "openai")
 _DEFAULT_LOCAL_MODEL = "BAAI/bge-small-en-v1.5"
@@ -94,7 +95,7 @@ def _checked(embed: Callable[[list[str]], Any]) -> Embed:
         import numpy as np
 
         try:
-            vectors = np.asarray(_listed(embed(list(texts))), dtype=np.float64)
+            vectors = np.array(_listed(embed(list(texts))), dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise InputError(f"the embedder's vectors are no table of numbers: {error}") from error
         if vectors.ndim != 2 or len(vectors) != len(texts):
@@ -104,9 +105,19 @@ def _checked(embed: Callable[[list[str]], Any]) -> Embed:
             )
         if not np.isfinite(vectors).all():
             raise InputError("the embedder returned a vector with NaN or infinity")
+        _tame(vectors)
         return vectors
 
     return checked
+
+
+def _tame(vectors: NDArray[np.float64]) -> None:
+    """Scale, in place, the vectors whose squares would leave the range of floats."""
+    import numpy as np
+
+    largest = np.abs(vectors).max(axis=1, initial=0.0)
+    wild = (largest > _LARGEST) | ((largest < 1 / _LARGEST) & (largest > 0))
+    vectors[wild] /= largest[wild, None]
 
 
 def _listed(vectors: Any) -> Any:

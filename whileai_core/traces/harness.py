@@ -9,12 +9,26 @@ from whileai_core.traces.intake import rows_of
 from whileai_core.traces.values import plain_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from whileai_core.rows import Row
 
 _DEEPEST = 8
+_CONTAINERS = frozenset({list, dict})
+# JSON types of Python types; null tells none.
+_JSON_TYPES: dict[type, frozenset[str]] = {
+    type(None): frozenset(),
+    bool: frozenset({"boolean"}),
+    int: frozenset({"number"}),
+    float: frozenset({"number"}),
+    list: frozenset({"array"}),
+    dict: frozenset({"object"}),
+}
+_STRING = frozenset({"string"})
 
-# Argument names and value types of one call; calls of one tool repeat a few of these.
-_Form = tuple[tuple[str, ...], tuple[type, ...]]
+# The argument names of one call and, behind them, as many value types. Calls of one tool repeat
+# a few of these forms, so that little is left to do per call.
+_Form = tuple[Any, ...]
 
 
 def tools_from_traces(traces: object) -> list[dict[str, Any]]:
@@ -83,7 +97,13 @@ def _observe_row(row: Row, observed: dict[str, _Tool]) -> None:
             tool = observed.get(name)
             if tool is None:
                 tool = observed[name] = _Tool()
-            tool.see(arguments)
+            form = (*arguments, *map(type, arguments.values()))
+            seen = tool.forms.get(form)
+            if seen is None:
+                seen = tool.forms[form] = _Seen(form)
+            seen.calls += 1
+            if seen.nested:
+                tool.look_inside(arguments, seen.nested)
 
 
 class _Tool:
@@ -92,36 +112,31 @@ class _Tool:
     __slots__ = ("forms", "inner")
 
     def __init__(self) -> None:
-        self.forms: dict[_Form, int] = {}
+        self.forms: dict[_Form, _Seen] = {}
         self.inner: dict[str, _Inner] = {}
 
-    def see(self, arguments: dict[str, Any]) -> None:
-        form = (tuple(arguments), tuple(map(type, arguments.values())))
-        forms = self.forms
-        forms[form] = forms.get(form, 0) + 1
-        if list in form[1] or dict in form[1]:
-            for name, value in arguments.items():
-                if type(value) is list or type(value) is dict:
-                    self.inner.setdefault(name, _Inner()).see(value, _DEEPEST)
+    def look_inside(self, arguments: dict[str, Any], names: tuple[str, ...]) -> None:
+        for name in names:
+            self.inner.setdefault(name, _Inner()).see(arguments[name], _DEEPEST)
 
     def joined(self, other: _Tool) -> _Tool:
-        for form, count in other.forms.items():
-            self.forms[form] = self.forms.get(form, 0) + count
+        for form, seen in other.forms.items():
+            self.forms.setdefault(form, _Seen(form)).calls += seen.calls
         for name, inner in other.inner.items():
             self.inner.setdefault(name, _Inner()).join(inner)
         return self
 
     @property
     def calls(self) -> int:
-        return sum(self.forms.values())
+        return sum(seen.calls for seen in self.forms.values())
 
     def schema(self, name: str) -> dict[str, Any]:
         types: dict[str, set[str]] = {}
         present: dict[str, int] = {}
-        for (names, kinds), count in self.forms.items():
-            for argument, kind in zip(names, kinds, strict=True):
+        for form, seen in self.forms.items():
+            for argument, kind in _named_types(form):
                 types.setdefault(argument, set()).update(_json_types(kind))
-                present[argument] = present.get(argument, 0) + count
+                present[argument] = present.get(argument, 0) + seen.calls
         calls = self.calls
         return {
             "type": "function",
@@ -139,6 +154,21 @@ class _Tool:
         }
 
 
+class _Seen:
+    """How often one form was seen, and which of its arguments hold arrays or objects."""
+
+    __slots__ = ("calls", "nested")
+
+    def __init__(self, form: _Form) -> None:
+        self.calls = 0
+        self.nested = tuple(name for name, kind in _named_types(form) if kind in _CONTAINERS)
+
+
+def _named_types(form: _Form) -> Iterator[tuple[str, type]]:
+    half = len(form) // 2
+    return zip(form[:half], form[half:], strict=True)
+
+
 class _Inner:
     """What was seen inside the arrays and objects of one argument."""
 
@@ -150,17 +180,26 @@ class _Inner:
         self.properties: dict[str, _Inner] = {}
 
     def see(self, value: Any, depth: int) -> None:
+        """Look at one array or object; below the depth limit only its type counts."""
         self.types |= _json_types(type(value))
         if depth == 0:
             return
         if type(value) is list:
             if self.items is None:
                 self.items = _Inner()
-            for item in value:
-                self.items.see(item, depth - 1)
-        elif type(value) is dict:
+            self.items.see_each(value, depth - 1)
+        else:
             for name, item in value.items():
-                self.properties.setdefault(name, _Inner()).see(item, depth - 1)
+                self.properties.setdefault(name, _Inner()).see_each((item,), depth - 1)
+
+    def see_each(self, values: Sequence[Any], depth: int) -> None:
+        kinds = set(map(type, values))
+        for kind in kinds:
+            self.types |= _json_types(kind)
+        if not kinds.isdisjoint(_CONTAINERS):
+            for value in values:
+                if type(value) in _CONTAINERS:
+                    self.see(value, depth)
 
     def join(self, other: _Inner) -> None:
         self.types |= other.types
@@ -188,17 +227,8 @@ def _with_inner(kind: str, inner: _Inner | None) -> dict[str, Any]:
     return schema
 
 
-def _json_types(kind: type) -> set[str]:
-    """Return the JSON type of values of a Python type; null tells none."""
-    if kind is type(None):
-        return set()
-    if issubclass(kind, bool):
-        return {"boolean"}
-    if issubclass(kind, int | float):
-        return {"number"}
-    if issubclass(kind, list):
-        return {"array"}
-    return {"object"} if issubclass(kind, dict) else {"string"}
+def _json_types(kind: type) -> frozenset[str]:
+    return next((_JSON_TYPES[base] for base in kind.__mro__ if base in _JSON_TYPES), _STRING)
 
 
 def _one_type(types: set[str]) -> str:

@@ -104,9 +104,8 @@ def _unit(vectors: Any) -> NDArray[np.float32]:
 
     lengths = _squares(vectors) ** 0.5
     lengths[lengths == 0] = 1.0
-    unit: NDArray[np.float32] = np.divide(vectors, lengths[:, None], dtype=np.float64).astype(
-        np.float32
-    )
+    unit = np.empty(vectors.shape, dtype=np.float32)
+    np.divide(vectors, lengths[:, None], out=unit, casting="same_kind")
     return unit
 
 
