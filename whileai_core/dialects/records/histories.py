@@ -1,0 +1,114 @@
+"""Message lists that repeat one another, joined into one conversation.
+
+Every model call carries the history so far. Each list is walked along the conversation known by
+then: what is found at or after the present place is the same turn, what is not is new. So the
+same short answer given twice ("yes", "yes") stays two turns, and a call that is reported in
+several histories, or by a tool run as well, stays one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from whileai_core import jsonio
+from whileai_core.dialects.events import Call, Event, Result
+
+
+class _Turn(NamedTuple):
+    """An event with what tells it from others: its id where it has one, else its content."""
+
+    event: Event
+    id: str | None
+    content: tuple[Any, ...]
+
+    def same(self, other: _Turn) -> bool:
+        if self.content[0] != other.content[0]:
+            return False
+        if self.id is not None and other.id is not None:
+            return self.id == other.id
+        return self.content == other.content
+
+
+class Thread:
+    """One conversation under construction."""
+
+    def __init__(self) -> None:
+        self._turns: list[_Turn] = []
+
+    @property
+    def events(self) -> list[Event]:
+        """The conversation so far."""
+        return [turn.event for turn in self._turns]
+
+    def add_history(self, history: Iterable[Event]) -> None:
+        """Add a message list, known turns and new ones mixed.
+
+        New turns go before the known turn they stood before, or to the end.
+        """
+        place = 0
+        new: list[_Turn] = []
+        for turn in map(_turn, history):
+            found = self._find(turn, place)
+            if found is None:
+                if not (isinstance(turn.event, Result) and self._find(turn, 0) is not None):
+                    new.append(turn)
+                continue
+            self._turns[found:found] = new
+            place = found + len(new) + 1
+            new = []
+        self._turns.extend(new)
+
+    def add_tool_run(self, call: Call, result: Result | None) -> None:
+        """Add a tool run: the result of a known call, or a call no message told of."""
+        turn = _turn(call)
+        calls = [i for i, known in enumerate(self._turns) if _names(known.event, call.name)]
+        unanswered = [i for i in calls if not self._answered(i)]
+        alike = [i for i in unanswered if self._turns[i].same(turn)]
+        if alike or (unanswered and call.id is None):
+            self._answer((alike or unanswered)[0], result)
+        elif not any(self._turns[i].same(turn) for i in calls):
+            self._turns.append(turn)
+            self._answer(len(self._turns) - 1, result)
+
+    def _find(self, turn: _Turn, place: int) -> int | None:
+        for index in range(place, len(self._turns)):
+            if self._turns[index].same(turn):
+                return index
+        return None
+
+    def _answered(self, index: int) -> bool:
+        call = self._turns[index]
+        if call.id is not None:
+            return any(isinstance(t.event, Result) and t.id == call.id for t in self._turns)
+        return any(isinstance(t.event, Result) for t in self._turns[index + 1 : index + 2])
+
+    def _answer(self, index: int, result: Result | None) -> None:
+        call = self._turns[index].event
+        if result is not None and isinstance(call, Call):
+            answer = Result(result.value, call.id, call.name)
+            self._turns.insert(index + 1, _turn(answer))
+
+
+def folded(text: str) -> str:
+    """Return a text for comparing turns: lower case, white space collapsed."""
+    return " ".join(text.lower().split())
+
+
+def _turn(event: Event) -> _Turn:
+    if isinstance(event, Call):
+        return _Turn(event, event.id, ("call", event.name, _canonical(event.arguments)))
+    if isinstance(event, Result):
+        return _Turn(event, event.id, ("result", _canonical(event.value)))
+    return _Turn(event, None, (type(event).__name__, folded(event.text)))
+
+
+def _names(event: Event, name: str) -> bool:
+    return isinstance(event, Call) and event.name == name
+
+
+def _canonical(value: object) -> bytes:
+    try:
+        return jsonio.canonical(value)
+    except (TypeError, ValueError, RecursionError):
+        return repr(type(value)).encode()

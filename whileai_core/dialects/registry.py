@@ -1,0 +1,99 @@
+"""Which dialect a record or a session file is in.
+
+Order is precedence: producers that leave a mark of their own come before those whose records
+look like many others'. Detection looks at content alone, never at file names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from whileai_core.dialects.records import (
+    agentdojo,
+    atif,
+    azure_evaluation,
+    claude_code,
+    codex,
+    copilot_cli,
+    cursor,
+    gemini_cli,
+    google_adk,
+    hermes,
+    inspect_ai,
+    kiro,
+    langfuse,
+    langsmith,
+    managed_agents,
+    message_lists,
+    mini_swe_agent,
+    mlflow,
+    openhands,
+    phoenix,
+    pi,
+    swe_agent,
+    tau_bench,
+    toolbench,
+)
+from whileai_core.dialects.records.reader import Reader
+
+RECORD_DIALECTS: tuple[Reader, ...] = (
+    inspect_ai.LOG,
+    tau_bench.RECORDS,
+    atif.TRAJECTORY,
+    toolbench.ANSWERS,
+    agentdojo.RUN,
+    mini_swe_agent.TRAJECTORY,
+    openhands.OUTPUT,
+    kiro.STORED,
+    swe_agent.TRAJECTORY,
+    gemini_cli.SESSION,
+    hermes.SESSION,
+    google_adk.EVAL_SETS,
+    managed_agents.PAGE,
+    claude_code.STREAM,
+    langsmith.BATCH,
+    phoenix.SPAN,
+    langfuse.TRACE,
+    mlflow.TRACES,
+    azure_evaluation.ROWS,
+    phoenix.EXPERIMENT,
+    message_lists.RECORDS,
+)
+
+SESSION_DIALECTS: tuple[Reader, ...] = (
+    pi.SESSION,
+    codex.SESSION,
+    kiro.SESSION,
+    gemini_cli.LINES,
+    hermes.LINES,
+    managed_agents.EVENTS,
+    copilot_cli.SESSION,
+    claude_code.SESSION,
+    google_adk.TURNS,
+    openhands.EVENTS,
+    langsmith.RUNS,
+    phoenix.SPANS,
+    langfuse.OBSERVATIONS,
+    cursor.SESSION,
+)
+
+_MARKERS = frozenset[str]().union(*(dialect.markers for dialect in RECORD_DIALECTS))
+
+
+def record_dialect(value: object) -> Reader | None:
+    """Return the dialect one record is in, or None when no producer claims it."""
+    if not isinstance(value, dict) or _MARKERS.isdisjoint(value):
+        return None
+    for dialect in RECORD_DIALECTS:
+        if not dialect.markers.isdisjoint(value) and dialect.matches(value):
+            return dialect
+    return None
+
+
+def session_dialect(head: Sequence[object]) -> Reader | None:
+    """Return the dialect a file is in whose first records are `head`.
+
+    None when its records are conversations of their own. One record is enough for a dialect
+    that marks its first line; a longer head is safer.
+    """
+    return next((dialect for dialect in SESSION_DIALECTS if dialect.matches(head)), None)
