@@ -1,0 +1,18 @@
+"""Spans of every producer to rows, one row per conversation."""
+
+from __future__ import annotations
+
+from whileai_core.dialects.spans.assemble import conversation_of, rows_from_spans
+from whileai_core.dialects.spans.payloads import is_span_payload, spans_in
+from whileai_core.dialects.spans.source import rows_from_otel
+from whileai_core.dialects.spans.span import Span, SpanEvent
+
+__all__ = [
+    "Span",
+    "SpanEvent",
+    "conversation_of",
+    "is_span_payload",
+    "rows_from_otel",
+    "rows_from_spans",
+    "spans_in",
+]

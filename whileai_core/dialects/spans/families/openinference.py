@@ -1,0 +1,41 @@
+"""OpenInference: Arize's conventions, written by Phoenix's and many frameworks' instrumentors."""
+
+from __future__ import annotations
+
+from whileai_core.dialects.spans.families.family import AGENT, CHAIN, MODEL, OTHER, TOOL, Family
+
+FAMILY = Family(
+    name="openinference",
+    namespaces=("llm.", "input.", "output.", "openinference.", "tool."),
+    fields={
+        "input": ("llm.input_messages",),
+        "output": ("llm.output_messages",),
+        "value_in": ("input.value",),
+        "value_out": ("output.value",),
+        "tokens_in": ("llm.token_count.prompt",),
+        "tokens_out": ("llm.token_count.completion",),
+        "model": ("llm.model_name",),
+        "agent": ("agent.name",),
+        "tools": ("llm.tools",),
+        "tool_id": ("tool.id",),
+    },
+    kinds={
+        "openinference.span.kind": {
+            "tool": TOOL,
+            "agent": AGENT,
+            "llm": MODEL,
+            "chain": CHAIN,
+            "prompt": OTHER,
+            "retriever": OTHER,
+            "reranker": OTHER,
+            "embedding": OTHER,
+            "guardrail": OTHER,
+            "evaluator": OTHER,
+        }
+    },
+    indexed={
+        "llm.input_messages": "input",
+        "llm.output_messages": "output",
+        "llm.tools": "tools",
+    },
+)

@@ -1,0 +1,75 @@
+"""OpenLLMetry (Traceloop): indexed prompts and completions, entities with input and output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whileai_core.dialects.spans.families.family import AGENT, CHAIN, TOOL, Family
+from whileai_core.dialects.spans.values import decoded
+
+if TYPE_CHECKING:
+    from whileai_core.dialects.spans.reading import Reading
+    from whileai_core.dialects.spans.span import Span
+
+
+def _finish(span: Span, reading: Reading) -> None:
+    name = span.attributes.get("traceloop.entity.name")
+    if reading.kind == TOOL:
+        reading.tool_name = reading.tool_name or name
+        reading.value_in = _arguments(decoded(reading.value_in))
+        reading.value_out = _output(decoded(reading.value_out))
+    elif reading.kind == AGENT and not reading.agent:
+        reading.agent = name
+
+
+def _arguments(value: Any) -> Any:
+    """Unwrap a decorated function's `args` and `kwargs`, or a callback's `inputs`."""
+    if not isinstance(value, dict):
+        return value
+    for key in ("inputs", "input_str", "input"):
+        inner = value.get(key)
+        if inner not in (None, "", {}) and not value.keys() - _CALLBACK_KEYS:
+            return inner
+    if value.keys() <= {"args", "kwargs"} and isinstance(value.get("kwargs"), dict):
+        return value["kwargs"] if not value.get("args") else {**value}
+    return value
+
+
+_CALLBACK_KEYS = {"inputs", "input_str", "input", "tags", "metadata", "kwargs"}
+
+
+def _output(value: Any) -> Any:
+    if isinstance(value, dict) and "output" in value and not value.keys() - {"output", "kwargs"}:
+        return value["output"]
+    return value
+
+
+FAMILY = Family(
+    name="traceloop",
+    namespaces=("traceloop.",),
+    fields={
+        "value_in": ("traceloop.entity.input",),
+        "value_out": ("traceloop.entity.output",),
+        "tokens_in": ("llm.usage.prompt_tokens",),
+        "tokens_out": ("llm.usage.completion_tokens",),
+        "model": ("llm.request.model", "llm.response.model"),
+        "conversation": (
+            "traceloop.association.properties.conversation_id",
+            "traceloop.association.properties.session_id",
+            "traceloop.association.properties.thread_id",
+            "traceloop.association.properties.chat_id",
+        ),
+    },
+    kinds={"traceloop.span.kind": {"tool": TOOL, "agent": AGENT, "workflow": CHAIN, "task": CHAIN}},
+    indexed={
+        "gen_ai.prompt": "input",
+        "gen_ai.completion": "output",
+        "gen_ai.input.messages": "input",
+        "gen_ai.output.messages": "output",
+        "llm.prompts": "input",
+        "llm.completions": "output",
+        "llm.request.functions": "tools",
+    },
+    finish=_finish,
+    finish_on=("traceloop.span.kind", "traceloop.entity.name"),
+)

@@ -1,0 +1,273 @@
+"""The conversation behind many spans: turns and calls that repeat are recognised, each kept once.
+
+Model calls repeat the history so far; agents repeat what their model calls say; tool spans repeat
+calls that messages name. Turns are matched by position, not by text: "yes" twice is two turns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whileai_core import jsonio
+from whileai_core.dialects.events import Ask, Call, Event, Instruct, Result, Say
+from whileai_core.rows import Step
+
+
+class _Known:
+    """A call that is a step already."""
+
+    __slots__ = ("answered", "id", "parent", "span", "step", "turn")
+
+    def __init__(self, step: Step, call_id: str | None, turn: int, span: str, parent: str) -> None:
+        self.step = step
+        self.id = call_id
+        self.turn = turn
+        self.span = span
+        self.parent = parent
+        # Whether a tool span gave the result; what messages say comes second to that.
+        self.answered = False
+
+
+class Transcript:
+    """Prompt, steps and last reply of one conversation, built from its spans in time order."""
+
+    def __init__(self) -> None:
+        self.prompt = ""
+        self.steps: list[Step] = []
+        self.final_text = ""
+        self.instructions: list[str] = []
+        self._turns: list[str] = []
+        self._traces: set[str] = set()
+        self._calls: list[_Known] = []
+        self._by_id: dict[str, list[_Known]] = {}
+        self._by_name: dict[str, list[_Known]] = {}
+
+    def said(self, before: list[Event], after: list[Event], trace: str) -> None:
+        """Take the messages of one span: those it was given and those it gave."""
+        asks = [_key(event.text) for event in before if isinstance(event, Ask) and _has(event.text)]
+        turn = self._aligned(asks, self._is_new_turn(before, trace)) - 1
+        if trace and asks:
+            self._traces.add(trace)
+        seen: dict[Any, int] = {}
+        for event in before:
+            if isinstance(event, Ask):
+                if _has(event.text):
+                    turn += 1
+                    self._ask(event.text, turn)
+            elif isinstance(event, Say):
+                continue
+            else:
+                self._tool_event(event, max(turn, 0), seen)
+        turn = max(turn, len(self._turns) - 1 if not asks else turn, 0)
+        for event in after:
+            if isinstance(event, Say):
+                if event.text:
+                    self.final_text = event.text
+            elif not isinstance(event, Ask):
+                self._tool_event(event, turn, seen)
+
+    def delegated(self, events: list[Event]) -> None:
+        """Take the messages of a span inside a tool call: the calls, nothing that was said."""
+        seen: dict[Any, int] = {}
+        turn = max(len(self._turns) - 1, 0)
+        for event in events:
+            if isinstance(event, Call | Result):
+                self._tool_event(event, turn, seen)
+
+    def ran(
+        self,
+        name: str,
+        arguments: Any,
+        result: Any,
+        *,
+        call_id: str | None,
+        span: str,
+        parent: str,
+        failed: bool,
+        enclosing: frozenset[str] = frozenset(),
+    ) -> Step:
+        """Take one tool span and return its step.
+
+        Args:
+            name: The tool.
+            arguments: As an object where they are one; None when not recorded.
+            result: None when there was none.
+            call_id: The id of the call, when the span has it.
+            span: Id of the span.
+            parent: Id of its parent.
+            failed: Whether the result says that the call failed.
+            enclosing: Ids of all spans around this one.
+        """
+        known = self._known_call(name, arguments, call_id, enclosing)
+        if known is None:
+            step: Step = {"tool": name, "arguments": {} if arguments is None else arguments}
+            known = self._remember(step, call_id, max(len(self._turns) - 1, 0), span, parent)
+        else:
+            known.span = known.span or span
+            if arguments is not None and not known.step["arguments"]:
+                known.step["arguments"] = arguments
+        if result is not None or failed or "result" not in known.step:
+            known.step["result"] = result
+            known.answered = result is not None or failed
+        return known.step
+
+    # Turns
+
+    def _ask(self, text: str, turn: int) -> None:
+        if turn < len(self._turns):
+            return
+        self._turns.append(_key(text))
+        if len(self._turns) == 1:
+            self.prompt = text
+        else:
+            self.steps.append({"user": text})
+
+    def _is_new_turn(self, before: list[Event], trace: str) -> bool:
+        """Tell whether a history must bring a new turn.
+
+        A trace is one turn or more. So the first history of another trace, if it ends with what
+        the user says, says something new, even in the same words as before.
+        """
+        if not self._turns or not trace or trace in self._traces:
+            return False
+        spoken = [event for event in before if not isinstance(event, Instruct)]
+        return bool(spoken) and isinstance(spoken[-1], Ask)
+
+    def _aligned(self, asks: list[str], is_new: bool) -> int:
+        """Return which known turn the first of these asks is."""
+        known, n, m = self._turns, len(self._turns), len(asks)
+        if not m:
+            return n
+        for offset in range(max(0, n - m + is_new), n):
+            if known[offset:] == asks[: n - offset]:
+                return offset
+        if not is_new:
+            for offset in range(n - m - 1, -1, -1):
+                if known[offset : offset + m] == asks:
+                    return offset
+        # A history whose beginning was cut, summed up or rewritten still ends alike.
+        if n:
+            for place in range(m - 1 - is_new, -1, -1):
+                if asks[place] == known[-1]:
+                    return n - 1 - place
+        return n
+
+    # Calls
+
+    def _tool_event(self, event: Event, turn: int, seen: dict[Any, int]) -> None:
+        if isinstance(event, Call):
+            self._called(event, turn, seen)
+        elif isinstance(event, Result):
+            self._answered(event, turn)
+        elif isinstance(event, Instruct) and event.text not in self.instructions:
+            self.instructions.append(event.text)
+
+    def _called(self, call: Call, turn: int, seen: dict[Any, int]) -> None:
+        """Take a call in a message: the n-th like it in one history is the n-th like it known."""
+        key = (call.id, call.name) if call.id else (turn, call.name, _canonical(call.arguments))
+        nth = seen.get(key, 0)
+        seen[key] = nth + 1
+        alike = self._alike(call, turn)
+        if nth < len(alike):
+            known = alike[nth]
+            if call.arguments and not known.step["arguments"]:
+                known.step["arguments"] = call.arguments
+            if call.id and known.id is None:
+                known.id = call.id
+                self._by_id.setdefault(call.id, []).append(known)
+            return
+        step: Step = {"tool": call.name, "arguments": call.arguments}
+        self._remember(step, call.id, turn, "", "")
+
+    def _alike(self, call: Call, turn: int) -> list[_Known]:
+        if call.id:
+            same = [k for k in self._by_id.get(call.id, ()) if k.step["tool"] == call.name]
+            if same:
+                return same
+        return [
+            known
+            for known in self._by_name.get(call.name, ())
+            if known.turn == turn
+            and (known.id is None or not call.id)
+            and _same(known.step["arguments"], call.arguments)
+        ]
+
+    def _answered(self, result: Result, turn: int) -> None:
+        known = self._asker(result, turn)
+        if known is None:
+            if result.id or result.name:
+                step: Step = {"tool": result.name or "tool", "arguments": {}}
+                step["result"] = result.value
+                self._remember(step, result.id, turn, "", "")
+        elif not known.answered and known.step.get("result") is None:
+            known.step["result"] = result.value
+
+    def _asker(self, result: Result, turn: int) -> _Known | None:
+        if result.id:
+            same = self._by_id.get(result.id)
+            if same:
+                open_calls = [known for known in same if known.step.get("result") is None]
+                return open_calls[0] if open_calls else same[-1]
+        candidates = [
+            known
+            for known in self._calls
+            if known.turn == turn and (known.id is None or not result.id)
+        ]
+        if result.name:
+            candidates = [known for known in candidates if known.step["tool"] == result.name]
+        waiting = [known for known in candidates if known.step.get("result") is None]
+        if waiting:
+            return waiting[0]
+        repeated = [known for known in candidates if known.step.get("result") == result.value]
+        return repeated[0] if repeated else (candidates[-1] if candidates else None)
+
+    def _known_call(
+        self, name: str, arguments: Any, call_id: str | None, enclosing: frozenset[str]
+    ) -> _Known | None:
+        """Find the step of a tool span, if messages or another span of the same call made it."""
+        if call_id:
+            for known in self._by_id.get(call_id, ()):
+                if known.step["tool"] == name and (
+                    not known.span or _same(known.step["arguments"], arguments)
+                ):
+                    return known
+        for known in self._by_name.get(name, ()):
+            if call_id and known.id:
+                continue
+            if not _same(known.step["arguments"], arguments):
+                continue
+            # The same call once more, by a second instrumentation around or inside the first.
+            if not known.span or known.span in enclosing:
+                if call_id:
+                    known.id = call_id
+                    self._by_id.setdefault(call_id, []).append(known)
+                return known
+        return None
+
+    def _remember(
+        self, step: Step, call_id: str | None, turn: int, span: str, parent: str
+    ) -> _Known:
+        known = _Known(step, call_id, turn, span, parent)
+        self.steps.append(step)
+        self._calls.append(known)
+        self._by_name.setdefault(step["tool"], []).append(known)
+        if call_id:
+            self._by_id.setdefault(call_id, []).append(known)
+        return known
+
+
+def _has(text: str) -> bool:
+    return bool(text) and not text.isspace()
+
+
+def _key(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def _same(known: Any, arguments: Any) -> bool:
+    """Tell whether two records of arguments can be of one call; an empty one says nothing."""
+    return not known or not arguments or known == arguments
+
+
+def _canonical(arguments: Any) -> bytes:
+    return jsonio.canonical(arguments)
