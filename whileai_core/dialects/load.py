@@ -1,0 +1,68 @@
+"""The public operation `load_traces`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from whileai_core.dialects.reading import RowItem, SpanItem, read_items
+from whileai_core.sources.collector import collector_paused
+from whileai_core.sources.items import Reject
+
+if TYPE_CHECKING:
+    from whileai_core.dialects.spans import Span
+    from whileai_core.rows import Row
+
+
+class RecordsLeftOut(UserWarning):
+    """Some records of a source could not be read; the rest was."""
+
+
+def load_traces(source: object) -> list[Row]:
+    """Read traces of any known kind as rows, in source order; rows from spans come last.
+
+    Records that cannot be read are left out, with one `RecordsLeftOut` warning per source; to
+    handle them one by one use `whileai_core.dialects.reading.read_items`.
+
+    >>> load_traces([{"question": "Capital of Malta?", "answer": "Valletta"}])[0]["prompt"]
+    'Capital of Malta?'
+
+    Args:
+        source: A path, folder, glob, fsspec URL or `-`; JSON as text or bytes; an open file;
+            one object; or an iterable of objects.
+
+    Raises:
+        SourceNotFound: A path names nothing (a `FileNotFoundError`).
+        UnreadableSource: A file cannot be opened.
+        MissingExtra: A Parquet or Arrow file needs pyarrow.
+        TypeError: The source holds no records, as None.
+    """
+    rows: list[Row] = []
+    spans: list[Span] = []
+    rejects: dict[str, list[Reject]] = {}
+    with collector_paused():
+        for item in read_items(source):
+            if isinstance(item, RowItem):
+                rows.append(item.row)
+            elif isinstance(item, SpanItem):
+                spans.append(item.span)
+            elif isinstance(item, Reject):
+                rejects.setdefault(item.origin.source, []).append(item)
+        if spans:
+            from whileai_core.dialects.spans import rows_from_spans
+
+            rows += rows_from_spans(spans)
+    for name, left_out in rejects.items():
+        _warn(name, left_out)
+    return rows
+
+
+def _warn(source: str, rejects: list[Reject]) -> None:
+    first = rejects[0]
+    place = f"{first.origin.position}: " if first.origin.position else ""
+    warnings.warn(
+        f"{source}: {len(rejects)} record(s) left out; first {place}{first.reason} "
+        f"({first.detail})",
+        RecordsLeftOut,
+        stacklevel=3,
+    )

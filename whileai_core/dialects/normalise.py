@@ -1,0 +1,270 @@
+"""One record into a row: the spellings of prompt, steps, final text and reward.
+
+Producers name the same things differently and put texts, messages or objects into them. The
+order in which names are tried is part of the contract with the peer SDK.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from whileai_core import jsonio
+from whileai_core.dialects.events import Ask, Event, Say
+from whileai_core.dialects.messages import events_of
+from whileai_core.dialects.messages.plain import plain_steps
+from whileai_core.dialects.messages.values import arguments_of
+from whileai_core.dialects.shapes import decoded_list, holds_messages, text_in
+from whileai_core.dialects.steps import steps_from_events
+
+if TYPE_CHECKING:
+    from whileai_core.rows import Row, Step
+
+_STEPS = ("steps", "tool_trace", "trace")
+_MESSAGES = (
+    "messages",
+    "conversations",
+    "conversation",
+    "contents",
+    "chat_history",
+    "history",
+    "dialogue",
+    "dialog",
+    "turns",
+    "trajectory",
+    "traj",
+)
+_PROMPTS = (
+    "prompt",
+    "question",
+    "input",
+    "task",
+    "ask",
+    "query",
+    "instruction",
+    "user_input",
+    "inputs",
+    "request",
+    "problem",
+)
+_FINALS = (
+    "final_text",
+    "final",
+    "output",
+    "response",
+    "answer",
+    "completion",
+    "outputs",
+    "reply",
+    "final_answer",
+    "final_output",
+)
+_ARGUMENTS = ("input", "args", "parameters", "tool_input", "action_input")
+_RESULTS = ("output", "response", "observation")
+_STEP_KEYS = ("tool", "user", "text")
+
+
+def as_row(item: object) -> Row | None:
+    """Return one in-memory item as a row, or None when nothing in it can be used.
+
+    The item is never changed: what differs in the row is copied, the rest is shared.
+
+    Raises:
+        ValueError: The item is nested too deep to be made strict JSON.
+    """
+    if isinstance(item, dict):
+        row = dict(item)
+    elif isinstance(item, Mapping):
+        row = {str(key): value for key, value in item.items()}
+    elif isinstance(item, list | tuple) and holds_messages(item):
+        row = {"messages": list(item)}
+    else:
+        return None
+    return normalise(row, owned=False)
+
+
+def normalise(row: Row, *, owned: bool, strict: bool = False) -> Row | None:
+    """Bring one object into the row schema, in place; None when it has no ask and no steps.
+
+    Args:
+        row: The object; its top level is changed.
+        owned: Whether nobody else holds what is in it, so that steps may be changed in place.
+        strict: Whether it is known to be strict JSON.
+
+    Raises:
+        ValueError: The object is nested too deep to be made strict JSON.
+    """
+    if is_canonical(row):
+        if not owned:
+            row["steps"] = [dict(step) for step in row["steps"]]
+    else:
+        _fill(row, owned)
+    if "reward" in row:
+        _settle_reward(row)
+    if not strict:
+        for key in ("prompt", "steps", "final_text"):
+            row[key] = jsonio.strict(row[key])
+    return row if row["prompt"] or row["steps"] else None
+
+
+def is_canonical(row: Row) -> bool:
+    """Tell whether prompt, steps and final text are as the schema has them."""
+    steps = row.get("steps")
+    if type(steps) is not list or not steps:
+        return False
+    prompt = row.get("prompt")
+    final = row.get("final_text")
+    if type(prompt) is not str or type(final) is not str or not final or not prompt.strip():
+        return False
+    for step in steps:
+        if type(step) is not dict:
+            return False
+        if "tool" in step:
+            if type(step.get("arguments")) is not dict or "result" not in step:
+                return False
+        elif "text" not in step and "user" not in step:
+            return False
+    return True
+
+
+def _fill(row: Row, owned: bool) -> None:
+    asked = _structured(row, _PROMPTS)
+    answered = _structured(row, _FINALS)
+    steps = _steps(row, owned)
+    if steps is None:
+        steps = steps_from_events(_joined(asked, answered))
+    row["steps"] = steps
+    row["prompt"] = _prompt(row, steps, asked)
+    row["final_text"] = _final_text(row, steps, answered)
+
+
+def _structured(row: Row, keys: tuple[str, ...]) -> list[Event]:
+    """Return what the first filled one of these keys says, if it holds messages."""
+    for key in keys:
+        value = row.get(key)
+        if value and not (isinstance(value, str) and not value.strip()):
+            return events_of(value) if isinstance(value, list | dict) else []
+    return []
+
+
+def _joined(asked: list[Event], answered: list[Event]) -> list[Event]:
+    """Put request and reply together; a reply that repeats the request stands for both."""
+    return answered if answered[: len(asked)] == asked else asked + answered
+
+
+def _steps(row: Row, owned: bool) -> list[Step] | None:
+    for key in _STEPS:
+        entries = decoded_list(row.get(key))
+        if entries and any(isinstance(entry, dict) for entry in entries):
+            return _entries(entries, owned)
+    for key in _MESSAGES:
+        messages = decoded_list(row.get(key))
+        if not messages:
+            continue
+        steps = plain_steps(messages)
+        if steps is None:
+            steps = steps_from_events(events_of(messages))
+        if steps:
+            return steps
+    return None
+
+
+def _entries(entries: list[Any], owned: bool) -> list[Step]:
+    steps = [entry for entry in entries if isinstance(entry, dict)]
+    if not any(key in step for step in steps for key in _STEP_KEYS) and holds_messages(steps):
+        return steps_from_events(events_of(steps))
+    return [_step(entry if owned else dict(entry)) for entry in steps]
+
+
+def _step(step: Step) -> Step:
+    """Rename the keys of a tool step, in place."""
+    if "tool" not in step and not _name_tool(step):
+        return step
+    for name, others in (("arguments", _ARGUMENTS), ("result", _RESULTS)):
+        if name not in step:
+            for other in others:
+                if other in step:
+                    step[name] = step.pop(other)
+                    break
+    arguments = step.get("arguments")
+    if isinstance(arguments, str):
+        step["arguments"] = arguments_of(arguments) or arguments
+    return step
+
+
+def _name_tool(step: Step) -> bool:
+    """Give a call that names its tool otherwise its `tool` key."""
+    if "user" in step or "text" in step:
+        return False
+    for key in ("name", "tool_name"):
+        name = step.get(key)
+        if isinstance(name, str) and name and any(k in step for k in ("arguments", *_ARGUMENTS)):
+            step["tool"] = step.pop(key)
+            return True
+    return False
+
+
+def _prompt(row: Row, steps: list[Step], asked: list[Event]) -> str:
+    blank = ""
+    for key in _PROMPTS:
+        value = row.get(key)
+        if not value:
+            continue
+        text = _asked_text(value, asked)
+        if text.strip():
+            return text
+        blank = blank or text
+    for step in steps:
+        if "user" in step:
+            user = step["user"]
+            return user if isinstance(user, str) else text_in(user)
+    return blank
+
+
+def _asked_text(value: object, asked: list[Event]) -> str:
+    if type(value) is str:
+        return value
+    if isinstance(value, list | dict):
+        if asked:
+            return next((e.text for e in asked if isinstance(e, Ask) and e.text.strip()), "")
+        return text_in(value)
+    return str(value)
+
+
+def _final_text(row: Row, steps: list[Step], answered: list[Event]) -> str:
+    for key in _FINALS:
+        value = row.get(key)
+        if not value:
+            continue
+        if type(value) is str:
+            return value
+        if not isinstance(value, list | dict):
+            return str(value)
+        if not answered:
+            return text_in(value)
+        said = [event.text for event in answered if isinstance(event, Say)]
+        return said[-1] if said else ""
+    for step in reversed(steps):
+        if "text" in step:
+            text = step["text"]
+            return text if isinstance(text, str) else text_in(text)
+    return ""
+
+
+def _settle_reward(row: Row) -> None:
+    """Keep a reward that is cleanly 0 or 1; another number moves to `scores`."""
+    value = row["reward"]
+    if type(value) is int and (value == 0 or value == 1):
+        return
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if number in (0.0, 1.0):
+        row["reward"] = int(number)
+        return
+    del row["reward"]
+    if math.isfinite(number):
+        scores = row.get("scores")
+        row["scores"] = {"reward": number, **(scores if isinstance(scores, dict) else {})}

@@ -1,0 +1,138 @@
+"""From what a user names to files: paths, folders, globs, fsspec URLs, standard input."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from whileai_core.errors import SourceNotFound, UnreadableSource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+STDIN = "-"
+
+
+def find_sources(source: str | os.PathLike[str]) -> list[str]:
+    """Return the files a path, folder, glob or URL stands for, sorted by name.
+
+    Folders are searched through; hidden files and folders in them are left out. A file is
+    returned whatever its name. An empty folder gives an empty list.
+
+    Raises:
+        SourceNotFound: It names nothing that exists.
+        UnreadableSource: A remote file system refuses or is not installed.
+    """
+    name = os.fspath(source)
+    if name == STDIN:
+        return [name]
+    if _is_url(name):
+        return _find_remote(name)
+    path = Path(name)
+    try:
+        if path.is_dir():
+            return sorted(_files_below(path))
+        if path.exists():
+            return [name]
+        found = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else []
+    except (OSError, ValueError) as error:  # a name too long, or with a NUL in it
+        raise _not_found(name) from error
+    files = [file for match in found for file in _expanded(Path(match))]
+    if not files:
+        raise _not_found(name)
+    return sorted(set(files))
+
+
+def open_raw(name: str) -> BinaryIO:
+    """Open one found file for reading bytes as they are stored.
+
+    Raises:
+        SourceNotFound: It is not there (any more).
+        UnreadableSource: It cannot be opened.
+    """
+    if name == STDIN:
+        return sys.stdin.buffer
+    try:
+        if _is_url(name):
+            system, path = _file_system(name)
+            return cast("BinaryIO", system.open(path, "rb"))
+        return Path(name).open("rb")
+    except FileNotFoundError as error:
+        raise _not_found(name) from error
+    except (OSError, ValueError) as error:
+        raise _unreadable(name, error) from error
+
+
+def _is_url(name: str) -> bool:
+    return "://" in name
+
+
+def _expanded(path: Path) -> Iterable[str]:
+    return _files_below(path) if path.is_dir() else [str(path)]
+
+
+def _files_below(folder: Path) -> Iterable[str]:
+    for parent, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in files:
+            path = Path(parent, name)
+            if not name.startswith(".") and path.is_file():
+                yield str(path)
+
+
+def _find_remote(url: str) -> list[str]:
+    system, path = _file_system(url)
+    try:
+        if glob.has_magic(path):
+            names = system.glob(path)
+            files = [name for name in names if not system.isdir(name)]
+        elif system.isdir(path):
+            files = system.find(path)
+        else:
+            files = [path] if system.exists(path) else []
+            if not files:
+                raise _not_found(url)
+    except FileNotFoundError as error:
+        raise _not_found(url) from error
+    except SourceNotFound:
+        raise
+    except Exception as error:  # each backend raises errors of its own library
+        raise _unreadable(url, error) from error
+    if not files and glob.has_magic(path):
+        raise _not_found(url)
+    return sorted(str(system.unstrip_protocol(name)) for name in files)
+
+
+def _file_system(url: str) -> tuple[Any, str]:
+    import fsspec
+
+    try:
+        system, path = fsspec.core.url_to_fs(url)
+    except (ImportError, ValueError, OSError) as error:
+        raise _unreadable(url, error) from error
+    return system, path
+
+
+def _not_found(name: str) -> SourceNotFound:
+    return SourceNotFound(
+        f"{without_secrets(name)}: no such file, folder or match; check the path and try again"
+    )
+
+
+def _unreadable(name: str, error: Exception) -> UnreadableSource:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else None
+    return UnreadableSource(
+        f"{without_secrets(name)} cannot be read ({reason or type(error).__name__}); "
+        "check its permissions and that its file system is installed"
+    )
+
+
+def without_secrets(name: str) -> str:
+    """Return a name without the user part and the query of a URL."""
+    if not _is_url(name):
+        return name
+    scheme, _, rest = name.partition("://")
+    return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"

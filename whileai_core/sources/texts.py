@@ -1,0 +1,209 @@
+"""JSON texts in all their layouts: lines, one document, an array, documents in a row."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whileai_core import jsonio
+from whileai_core.sources.compression import BrokenStream
+from whileai_core.sources.items import Ignored, Origin, Record, Reject
+from whileai_core.sources.limits import raw_text
+from whileai_core.sources.lines import LineBlock, LongLine, line_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from whileai_core.sources.compression import ByteStream
+    from whileai_core.sources.limits import Limits
+
+_HEAD_BYTES = 64 * 1024
+_LINES_TRIED = 64
+_GAP = re.compile(r"[\s,\x1e]*")
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+class Lines(NamedTuple):
+    """A source of one JSON value a line, not yet parsed."""
+
+    source: str
+    blocks: Iterator[LineBlock | LongLine | BrokenStream]
+
+
+class Items(NamedTuple):
+    """Records of one source that belong side by side: the items of an array."""
+
+    source: str
+    records: Iterator[Record | Reject]
+
+
+def text_parts(
+    stream: ByteStream, name: str, limits: Limits
+) -> Iterator[Lines | Items | Record | Reject | Ignored]:
+    """Recognise the layout of a text and yield what it holds."""
+    head, ended, broken = _head(stream, limits)
+    if head.startswith(_UTF16):
+        data, broken = _rest(stream, head, limits, broken)
+        stream = io.BytesIO(data.decode("utf-16", "replace").encode())
+        head, ended, _ = _head(stream, limits)
+    head = head.removeprefix(codecs.BOM_UTF8)
+    if broken is None and ended and not head.strip():
+        yield Ignored("empty_source", Origin(name))
+        return
+    layout = _layout(head, ended)
+    if layout == "lines":
+        yield Lines(name, line_blocks(stream, longest=limits.record_bytes, start=head))
+    elif layout == "document":
+        data, broken = _rest(stream, head, limits, broken)
+        yield from _document(data, name, broken)
+    else:
+        detail = "neither JSON nor any other format that is read here"
+        yield Reject("unknown_format", detail, Origin(name), raw_text(head[:1024]))
+        broken = None
+    if broken is not None:
+        yield Reject(broken.reason, broken.detail, Origin(name), raw_text(head[:1024]))
+
+
+def _head(stream: ByteStream, limits: Limits) -> tuple[bytes, bool, BrokenStream | None]:
+    """Read until the first line is whole; tell whether that was everything."""
+    pieces: list[bytes] = []
+    size = 0
+    whole_line = False
+    while size < _HEAD_BYTES or not whole_line:
+        try:
+            data = stream.read1(max(_HEAD_BYTES, size))
+        except BrokenStream as error:
+            return b"".join(pieces), True, error
+        if not data:
+            return b"".join(pieces), True, None
+        pieces.append(data)
+        size += len(data)
+        whole_line = whole_line or b"\n" in data.lstrip()
+        if size > limits.record_bytes:
+            break
+    return b"".join(pieces), False, None
+
+
+def _rest(
+    stream: ByteStream, head: bytes, limits: Limits, broken: BrokenStream | None
+) -> tuple[bytes, BrokenStream | None]:
+    """Read a document to its end, or to the limit."""
+    pieces = [head]
+    left = limits.record_bytes - len(head)
+    while broken is None:
+        try:
+            data = stream.read1(1024 * 1024)
+        except BrokenStream as error:
+            broken = error
+            break
+        if not data:
+            break
+        pieces.append(data)
+        left -= len(data)
+        if left < 0:
+            detail = f"one document of more than {limits.record_bytes} bytes"
+            return b"".join(pieces), BrokenStream("too_large", detail)
+    return b"".join(pieces), broken
+
+
+def _layout(head: bytes, ended: bool) -> str:
+    """Tell `lines`, `document` or `unknown` from the beginning of a text."""
+    lines = head.split(b"\n")
+    if not ended:
+        lines.pop()  # may go on
+    lines = [line for line in map(bytes.strip, lines[: 4 * _LINES_TRIED]) if line]
+    start = head.lstrip()[:1]
+    if not lines:
+        return "document" if start in (b"{", b"[") else "unknown"
+    first = lines[0]
+    if _parses(first):
+        return "document" if ended and len(lines) == 1 else "lines"
+    if first not in (b"{", b"["):
+        for line in lines[1:_LINES_TRIED]:
+            if line.startswith((b"{", b"[")) and _parses(line):
+                return "lines"
+    return "document" if start in (b"{", b"[", b"\x1e") else "unknown"
+
+
+def _parses(line: bytes) -> bool:
+    try:
+        jsonio.loads(line)
+    except ValueError as error:
+        return str(error) == jsonio.TOO_DEEP
+    return True
+
+
+def _document(
+    data: bytes, name: str, broken: BrokenStream | None
+) -> Iterator[Items | Record | Reject]:
+    try:
+        value = jsonio.loads(data)
+    except ValueError as error:
+        yield Items(name, _salvaged(data, name, str(error), broken))
+        return
+    if isinstance(value, list):
+        yield Items(name, _records(value, name))
+    else:
+        yield Record(value, Origin(name))
+
+
+def _records(values: list[Any], name: str) -> Iterator[Record]:
+    for number, value in enumerate(values, 1):
+        yield Record(value, Origin(name, f"item {number}"))
+
+
+def _salvaged(
+    data: bytes, name: str, error: str, broken: BrokenStream | None
+) -> Iterator[Record | Reject]:
+    """Yield the good values of a text that is no one document, and rejects between them.
+
+    Where a value is broken, the next one is looked for at the start of a line with the same
+    indentation as the first.
+    """
+    text = data.decode("utf-8", "surrogateescape")
+    start = _after_gap(text, 0)
+    if text.startswith("[", start):
+        start = _after_gap(text, start + 1)
+    next_value = _same_indentation(text, start)
+    number = 0
+    while True:
+        for value, begin, end in jsonio.scan(text, start):
+            number += 1
+            yield _salvaged_value(value, text[begin:end], Origin(name, f"item {number}"))
+            start = end
+        start = _after_gap(text, start)
+        if number and text[start : start + 2] in ("", "]"):
+            return
+        found = next_value.search(text, start + 1)
+        stop = found.start(1) if found else len(text)
+        number += 1
+        if broken is None or found:
+            piece = raw_text(text[start:stop].strip().encode("utf-8", "surrogateescape"))
+            yield Reject("not_json", error, Origin(name, f"item {number}"), piece)
+        if not found:
+            return
+        start = stop
+
+
+def _after_gap(text: str, start: int) -> int:
+    match = _GAP.match(text, start)
+    return match.end() if match else start
+
+
+def _same_indentation(text: str, begin: int) -> re.Pattern[str]:
+    """Return what finds the start of a value at the beginning of a line, indented as this one."""
+    indentation = text[text.rfind("\n", 0, begin) + 1 : begin]
+    if indentation.strip(" \t"):
+        indentation = ""
+    return re.compile(rf"\n{re.escape(indentation)}([\[{{])")
+
+
+def _salvaged_value(value: Any, piece: str, origin: Origin) -> Record | Reject:
+    try:
+        piece.encode("utf-8")
+    except UnicodeEncodeError:
+        raw = raw_text(piece.encode("utf-8", "surrogateescape"))
+        return Reject("not_utf8", "holds bytes that are no UTF-8", origin, raw)
+    return Record(value, origin)
