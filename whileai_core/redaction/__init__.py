@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "Finding", "Redactor", "scan"]
 
 _SHORTEST_KEY = 16
+# A replacement can bare something that lay across it; changed texts are looked at again.
+_ROUNDS = 5
 
 
 class Finding(NamedTuple):
@@ -96,20 +98,30 @@ class Redactor:
 
     def _redact(self, value: object) -> Any:
         tree = Tree(value)
-        found = Detection(tree.leaves, self._kinds).by_leaf()
-        changes = [(leaf, self._replaced(leaf, hits)) for leaf, hits in found]
-        tree.replace(changes)
+        changed: dict[int, str] = {}
+        hits = Detection(tree, self._kinds).hits()
+        for _ in range(_ROUNDS):
+            latest = {
+                index: self._replaced(
+                    changed.get(index, tree.texts[index]), found, tree.leaf(index)
+                )
+                for index, found in hits.items()
+            }
+            changed |= latest
+            hits = Detection(tree, self._kinds, latest).hits() if latest else {}
+        tree.replace(changed)
         return tree.result()
 
-    def _replaced(self, leaf: Leaf, hits: list[Hit]) -> str:
+    def _replaced(self, changed: str | None, hits: list[Hit], leaf: Leaf) -> str:
+        text = leaf.text if changed is None else changed
         parts = []
         position = 0
         for hit in hits:
-            original = leaf.text[hit.start : hit.end]
-            parts += [leaf.text[position : hit.start], self._surrogate(hit, original, leaf)]
+            surrogate = self._surrogate(hit, text[hit.start : hit.end], leaf)
+            parts += [text[position : hit.start], surrogate]
             position = hit.end
         self.counts.update(hit.kind for hit in hits)
-        return "".join([*parts, leaf.text[position:]])
+        return "".join([*parts, text[position:]])
 
     def _surrogate(self, hit: Hit, original: str, leaf: Leaf) -> str:
         make = self._surrogates
@@ -137,5 +149,9 @@ def scan(value: object) -> list[Finding]:
         MissingExtra: The extra `redaction` is not installed.
     """
     tree = Tree(value)
-    found = Detection(tree.leaves, KINDS).by_leaf()
-    return sorted(Finding(hit.kind, tree.path(leaf)) for leaf, hits in found for hit in hits)
+    findings = [
+        Finding(hit.kind, tree.path(tree.leaf(index)))
+        for index, hits in Detection(tree, KINDS).hits().items()
+        for hit in hits
+    ]
+    return sorted(findings)

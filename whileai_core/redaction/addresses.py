@@ -6,21 +6,19 @@ import re
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
-from whileai_core.redaction.hits import START, Hit
+from whileai_core.redaction.hits import FIRST, Hit, Shape
 from whileai_core.redaction.surrogates import is_documentation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_EMAIL = re.compile(
-    r"(?<![\w.+%-])(?:\\[nrtbf])?"  # an escape in raw JSON is no part of the name
-    r"(?P<address>[\w.!#$%&'*+/=?^`{|}~-]{0,63}[\w+%-]@(?:[\w-]{1,63}\.){1,8}(?!\d+(?!\w))[^\W_]{2,24})"
-    r"(?![\w@])"
-)
+_DOMAIN = re.compile(r"@(?:[\w-]{1,63}\.){1,8}(?!\d+(?!\w))[^\W_]{2,24}(?![\w@])")
+_LOCAL_PART = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]{0,63}[\w+%-]\Z")
+_LOCAL_LENGTH = 64
 _LEADING_PUNCTUATION = "'`!#$%&*/=?^{|}~.-"
 _IPV4 = re.compile(
-    START + r"(?<![\d\w]\.)(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)"
-    r"(?![\w%]|\.\d|-\w)"
+    rf"[0-9]{FIRST}(?<!\w\..)\d?\d?"
+    r"(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}(?![\w%]|\.\d|-\w)"
 )
 _IPV6 = re.compile(
     r"(?:(?<![\w:.])|(?<=\\[nrt]))(?:[0-9A-Fa-f]{1,4}:){1,7}(?::|(?::?[0-9A-Fa-f]{1,4}){1,7})"
@@ -33,29 +31,35 @@ _VERSION_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _LOOK_BACK = 16
+_IPV6_COLONS = 7
 _IPV6_HOSTS = tuple(ip_network(block) for block in ("2000::/3", "fc00::/7", "fe80::/10"))
 
 
-def find_emails(text: str) -> Iterator[Hit]:
+def find_emails(text: str, _: Shape) -> Iterator[Hit]:
     """Report e-mail addresses."""
-    if "@" not in text:
-        return
-    for match in _EMAIL.finditer(text):
-        address = match["address"].lstrip(_LEADING_PUNCTUATION)
-        if address[0] != "@":
-            yield Hit(match.end() - len(address), match.end(), "email", address)
+    for match in _DOMAIN.finditer(text):
+        begin = max(0, match.start() - _LOCAL_LENGTH)
+        local = _LOCAL_PART.search(text[begin : match.start()])
+        if local is None:
+            continue
+        name = local[0].lstrip(_LEADING_PUNCTUATION)
+        start = match.start() - len(name)
+        if text[start - 1 : start] == "\\" and name[0] in "nrtbf":
+            start += 1  # the letter of an escape in raw JSON
+        if start < match.start():
+            yield Hit(start, match.end(), "email", text[start : match.end()])
 
 
-def find_ips(text: str) -> Iterator[Hit]:
+def find_ips(text: str, shape: Shape) -> Iterator[Hit]:
     """Report addresses of hosts; loopback, masks and documentation ranges are nobody's."""
-    if text.count(".") >= 3:
+    if b"0.0" in shape.digits:
         for match in _IPV4.finditer(text):
             before = text[max(0, match.start() - _LOOK_BACK) : match.start()]
             if _is_host(match[0]) and not _VERSION_BEFORE.search(before):
                 yield Hit(*match.span(), "ip", match[0])
-    if text.count(":") >= 2:
+    if "::" in text or text.count(":") >= _IPV6_COLONS:
         for match in _IPV6.finditer(text):
-            if match[0].count(":") >= 2 and _is_host(match[0]):
+            if _is_host(match[0]):
                 yield Hit(*match.span(), "ip", match[0])
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from whileai_core import jsonio
 from whileai_core.errors import MissingExtra
 from whileai_core.redaction.fields import Field, name
-from whileai_core.redaction.hits import START, Hit
+from whileai_core.redaction.hits import Hit, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Plugin module, class, and texts one of which every match contains.
 _PLUGINS = (
     ("aws", "AWSKeyDetector", ("AKIA", "ASIA", "ABIA", "ACCA", "A3T")),
-    ("discord", "DiscordBotTokenDetector", (".",)),
+    ("discord", "DiscordBotTokenDetector", ("M", "N", "O")),
     ("github_token", "GitHubTokenDetector", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_")),
     ("gitlab_token", "GitLabTokenDetector", ("gl", "GR1348941")),
     ("mailchimp", "MailchimpDetector", ("-us",)),
@@ -71,7 +71,7 @@ _PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
     r"(?:[^\x00]*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s\\]*)"
 )
-_JWT = re.compile(START + r"eyJ[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*){0,3}")
+_JWT = re.compile(r"eyJ[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*){0,3}")
 _BEARER = re.compile(r"\b[Bb](?:earer|EARER) +(?=[^\s\x00]*\d)([A-Za-z0-9._~+/-]{8,}=*)")
 _BASIC = re.compile(r"\b[Bb]asic +([A-Za-z0-9+/]{8,}={0,2})(?![\w+/=])")
 _URL_PASSWORD = re.compile(r"://[^\s/:@\"'<>\x00]*:([^\s/\"'<>\x00]+)@(?=[\w\[])")
@@ -96,20 +96,22 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _PASSWORD_NAME = re.compile(r"pass|pwd|cookie", re.IGNORECASE)
+_TOKEN_SHAPE = b"w" * 15  # every provider's token has so many word characters in a row
 _SHORTEST_SECRET = 4
 _SHORTEST_BARE = 6
 _LONGEST_NAME = 40
 
 
-def find(text: str) -> Iterator[Hit]:
+def find(text: str, shape: Shape) -> Iterator[Hit]:
     """Report the secrets known by their own form, the surest first."""
     if "-----BEGIN" in text:
         yield from _whole(_PRIVATE_KEY, text, "private-key")
     if "eyJ" in text:
-        yield from _whole(_JWT, text, "jwt")
-    for needles, pattern in _provider_patterns():
-        if any(needle in text for needle in needles):
-            yield from _tokens(pattern, text)
+        yield from _tokens(_JWT, text, "jwt")
+    if _TOKEN_SHAPE in shape.words:
+        for needle, pattern in _provider_patterns():
+            if needle in text:
+                yield from _tokens(pattern, text)
     if "earer" in text or "EARER" in text:
         yield from (_credential(match, 1) for match in _BEARER.finditer(text))
     if "asic " in text:
@@ -142,24 +144,24 @@ def is_field_secret(key: object, value: str) -> bool:
 
 
 @cache
-def _provider_patterns() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
-    patterns: list[tuple[tuple[str, ...], re.Pattern[str]]] = []
+def _provider_patterns() -> list[tuple[str, re.Pattern[str]]]:
+    patterns: list[tuple[str, re.Pattern[str]]] = []
     try:
         for module, plugin, needles in _PLUGINS:
             found = getattr(import_module(f"detect_secrets.plugins.{module}"), plugin)
             # The second AWS pattern wants a variable name and quotes; fields cover it.
             denylist = tuple(found.denylist)[: 1 if module == "aws" else None]
-            patterns += [(needles, pattern) for pattern in denylist]
+            patterns += [(needle, pattern) for needle in needles for pattern in denylist]
     except ImportError as error:
         raise MissingExtra(
             "redaction needs the package detect-secrets; "
             "install it with: pip install 'whileai-pipelines[redaction]'"
         ) from error
-    patterns += [((prefix,), re.compile(re.escape(prefix) + rest)) for prefix, rest in _PREFIXES]
-    return tuple(patterns)
+    patterns += [(prefix, re.compile(re.escape(prefix) + rest)) for prefix, rest in _PREFIXES]
+    return patterns
 
 
-def _tokens(pattern: re.Pattern[str], text: str) -> Iterator[Hit]:
+def _tokens(pattern: re.Pattern[str], text: str, form: str = "api-key") -> Iterator[Hit]:
     """Matches that start a word, drawn out to the end of that word."""
     for match in pattern.finditer(text):
         start, end = match.span()
@@ -168,7 +170,7 @@ def _tokens(pattern: re.Pattern[str], text: str) -> Iterator[Hit]:
             continue
         while end < len(text) and (text[end].isalnum() or text[end] in "_-"):
             end += 1
-        yield Hit(start, end, "secret", text[start:end], "api-key")
+        yield Hit(start, end, "secret", text[start:end], form)
 
 
 def _whole(pattern: re.Pattern[str], text: str, form: str) -> Iterator[Hit]:

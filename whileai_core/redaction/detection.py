@@ -8,17 +8,18 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from whileai_core.redaction import addresses, credentials, numbers
 from whileai_core.redaction.fields import Field
-from whileai_core.redaction.hits import Claims, Hit
+from whileai_core.redaction.hits import Claims, Hit, Shape
 from whileai_core.redaction.surrogates import SURROGATE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from whileai_core.redaction.tree import Leaf
+    from whileai_core.redaction.tree import Leaf, Tree
 
 KINDS = ("secret", "email", "phone", "card", "iban", "national-id", "ip")
 
@@ -33,42 +34,47 @@ _NOT_A_WORD = re.compile(r"[^A-Za-z]")
 
 
 class Detection:
-    """The hits in a list of leaves.
+    """The hits in the texts of a tree.
 
     What a field's name gives away (a password, an account number) is then looked for in the
-    other leaves too, so that the prose agrees with the arguments.
+    other texts too, so that the prose agrees with the arguments.
+
+    Args:
+        tree: The value.
+        kinds: What to look for.
+        changed: Where given, only these texts are looked at: position in the tree and text.
     """
 
-    def __init__(self, leaves: list[Leaf], kinds: Collection[str]) -> None:
-        self._leaves = leaves
-        self._starts: list[int] = []
-        length = 0
-        for leaf in leaves:
-            self._starts.append(length)
-            length += len(leaf.text) + len(_SEPARATOR)
-        self._text = _SEPARATOR.join([leaf.text for leaf in leaves])
+    def __init__(
+        self, tree: Tree, kinds: Collection[str], changed: dict[int, str] | None = None
+    ) -> None:
+        self._tree = tree
+        self._indexes: Sequence[int] = range(len(tree.texts)) if changed is None else [*changed]
+        self._texts = tree.texts if changed is None else [*changed.values()]
+        gap = len(_SEPARATOR)
+        self._starts = [*accumulate([len(text) + gap for text in self._texts], initial=0)]
+        self._text = _SEPARATOR.join(self._texts)
         self._claims = Claims()
         self._find(kinds)
 
-    def by_leaf(self) -> Iterator[tuple[Leaf, list[Hit]]]:
-        """Yield the leaves that have hits, each with its hits in order, offsets within it."""
+    def hits(self) -> dict[int, list[Hit]]:
+        """Return the hits by position of the text in the tree, in order, offsets within it."""
         found: defaultdict[int, list[Hit]] = defaultdict(list)
         for hit in sorted(self._claims.hits):
-            found[self._index(hit.start)].append(hit)
-        for index, hits in found.items():
-            start = self._starts[index]
-            yield (
-                self._leaves[index],
-                [hit._replace(start=hit.start - start, end=hit.end - start) for hit in hits],
-            )
+            place = self._place(hit.start)
+            start = self._starts[place]
+            moved = hit._replace(start=hit.start - start, end=hit.end - start)
+            found[self._indexes[place]].append(moved)
+        return found
 
     def _find(self, kinds: Collection[str]) -> None:
         text = self._text
         claims = self._claims
         for match in SURROGATE.finditer(text):
             claims.reserve(*match.span())
+        shape = Shape(text)
         if "secret" in kinds:
-            self._add(credentials.find(text))
+            self._add(credentials.find(text, shape))
         before = len(claims.hits)
         self._add(hit for hit in self._field_hits() if hit.kind in kinds)
         if "secret" in kinds:
@@ -76,30 +82,33 @@ class Detection:
         self._add(self._learned(claims.hits[before:]))
         for kind, find in _FINDERS:
             if kind in kinds:
-                self._add(find(text))
+                self._add(find(text, shape))
 
     def _add(self, hits: Iterable[Hit]) -> None:
         self._claims.add(hit for hit in hits if self._is_allowed(hit))
 
     def _is_allowed(self, hit: Hit) -> bool:
-        index = self._index(hit.start)
-        leaf = self._leaves[index]
-        start = self._starts[index]
-        end = start + len(leaf.text)
+        place = self._place(hit.start)
+        leaf = self._tree.leaf(self._indexes[place])
+        start = self._starts[place]
+        end = start + len(self._texts[place])
         if hit.end > end or (leaf.is_number and (hit.start, hit.end) != (start, end)):
             return False
         return hit.kind not in _SILENT.get(leaf.field, ())
 
-    def _index(self, position: int) -> int:
+    def _place(self, position: int) -> int:
         return bisect_right(self._starts, position) - 1
 
     def _field_hits(self) -> Iterator[Hit]:
-        for leaf, start in zip(self._leaves, self._starts, strict=True):
-            if leaf.field is Field.PLAIN:
-                continue
-            hit = _field_hit(leaf, start)
-            if hit is not None:
-                yield hit
+        fields = self._tree.fields
+        places = fields if self._texts is self._tree.texts else range(len(self._texts))
+        for place in places:
+            index = self._indexes[place]
+            if index in fields and fields[index].tells:
+                leaf = self._tree.leaf(index)._replace(text=self._texts[place])
+                hit = _field_hit(leaf, self._starts[place])
+                if hit is not None:
+                    yield hit
 
     def _learned(self, sources: list[Hit]) -> Iterator[Hit]:
         values = {self._text[hit.start : hit.end]: hit for hit in sources}

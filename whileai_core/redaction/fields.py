@@ -9,14 +9,21 @@ from typing import NamedTuple
 
 
 class Field(Enum):
-    """What a value is, as far as its key tells."""
+    """What a value is, as far as its key tells.
 
-    PLAIN = "plain"
-    SECRET = "secret"  # noqa: S105 - a kind of field, no password
-    PHONE = "phone"
-    NUMBER = "number"  # account, social security, passport … numbers
-    IDENTIFIER = "identifier"  # ids, hashes, times, amounts: digits here are no card or phone
-    VERSION = "version"  # as an identifier; four dotted numbers here are no address
+    Attributes:
+        tells: Whether the key alone is enough to replace the value.
+    """
+
+    PLAIN = ("plain", False)
+    SECRET = ("secret", True)
+    PHONE = ("phone", True)
+    NUMBER = ("number", True)  # account, social security, passport … numbers
+    IDENTIFIER = ("identifier", False)  # ids, hashes, times, amounts: no cards, no phones
+    VERSION = ("version", False)  # as an identifier; four dotted numbers are no address
+
+    def __init__(self, _label: str, tells: bool) -> None:
+        self.tells = tells
 
 
 class Name(NamedTuple):

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from whileai_core.errors import MissingExtra
-from whileai_core.redaction.hits import START, Hit
+from whileai_core.redaction.hits import FIRST, Hit, Shape
 from whileai_core.redaction.surrogates import is_synthetic, luhn
 
 if TYPE_CHECKING:
@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 _END = r"(?!\w|[-.]\w)"
-_FREE = START + r"(?<![\d][-. ])(?<!\w[-.])"  # not the tail of a longer code
+_FREE = FIRST + r"(?<!\d[-. ].)(?<!\w[-.].)"  # not the tail of a longer code
 _CARD = re.compile(
-    _FREE + r"(?:[2-6]\d{3}(?:(?P<gap>[ -])\d{4}(?P=gap)\d{4}(?P=gap)\d{4}(?:(?P=gap)\d{1,3})?"
-    r"|\d{10,12}|\d{15})|3[0-9]{3}(?P<dash>[ -])\d{6}(?P=dash)\d{4,5})" + _END
+    rf"[2-6]{_FREE}[0-9]{{3}}(?:[0-9]{{10,12}}|[0-9]{{15}}"
+    r"|(?P<gap>[ -])(?:\d{4}(?P=gap)\d{4}(?P=gap)\d{4}(?:(?P=gap)\d{1,3})?"
+    rf"|\d{{6}}(?P=gap)\d{{4,5}})){_END}"
 )
+_CARD_SHAPES = (b"0" * 14, b"0000 0000 ", b"0000-0000-", b"0000 000000 ", b"0000-000000-")
 _ISSUERS = {  # number of digits -> how such a number starts
     14: re.compile(r"30[0-5]|3[689]"),
     15: re.compile(r"3[47]"),
@@ -29,7 +31,9 @@ _ISSUERS = {  # number of digits -> how such a number starts
     18: re.compile(r"5018|5020|5038|6304|6759|676[1-3]|62"),
     19: re.compile(r"4|5018|5020|5038|6304|6759|676[1-3]|62"),
 }
-_IBAN_START = re.compile(START + r"[A-Za-z]{2}\d{2}[ -]?(?=[A-Za-z0-9]{3})")
+_IBAN_START = re.compile(
+    r"[0-9][0-9](?<=[A-Za-z]{2}..)(?:(?<!\w....)|(?<=\\[nrtbf]....))[ -]?(?=[A-Za-z0-9]{3})"
+)
 _IBAN_LENGTHS = {
     code[:2]: int(code[2:])
     for code in re.findall(
@@ -42,20 +46,24 @@ _IBAN_LENGTHS = {
     )
 }
 _GAP = "[ ().\\-/\u00a0\u2010-\u2013]"
-_INTERNATIONAL = re.compile(
-    rf"(?:(?<![\w+])|(?<=\\[nrt]))(?:\+|00)[1-9](?:{_GAP}{{0,2}}\d){{6,14}}(?!\w)"
+_INTERNATIONAL = tuple(
+    re.compile(rf"{prefix}(?:{_GAP}{{0,2}}[0-9]){{6,14}}(?!\w)")
+    for prefix in (r"\+(?<![\w+].)[1-9]", r"00(?:(?<!\w..)|(?<=\\[nrtbf]..))(?<![.,+-]..)[1-9]")
 )
 _NORTH_AMERICAN = re.compile(
-    START + r"(?<![\w.+-][-.])(?<!\+)(?:1[-. ])?"
-    r"(?:\([2-9]\d\d\) ?\d{3}[-. ]\d{4}|[2-9]\d\d(?P<gap>[-.])\d{3}(?P=gap)\d{4})" + _END
+    rf"[1-9(]{FIRST}(?<![\w.+-][-.].)(?<![+].)"
+    r"(?:(?<=1)[-. ]?\(?(?=[2-9])\d)?(?:(?<=\()[2-9])?"
+    r"\d\d(?:\) ?\d{3}[-. ]|(?P<gap>[-.])\d{3}(?P=gap))\d{4}" + _END
 )
-_AFTER_A_WORD = re.compile(
+_NORTH_AMERICAN_SHAPES = (b"000-0000", b"000.0000", b"000 0000")
+_NUMBER = re.compile(rf"[0-9(]{FIRST}(?:{_GAP}{{0,2}}[0-9]){{6,14}}(?![\w:]|-\w)")
+_PHONE_BEFORE = re.compile(
     r"\b(?:phone|telephone|tel|mobile|cell|call|fax|whatsapp|sms)\b"
     r"(?:[\s:=#\"'.,]|\b(?:is|number|no|nr|at|on|me|us|him|her|them|back|to|my|your|under|new)\b)"
-    rf"{{1,8}}(?P<number>\(?\d(?:{_GAP}{{0,2}}\d){{6,13}})(?![\w:]|-\w)",
+    r"{1,8}\Z",
     re.IGNORECASE,
 )
-_PHONE_WORDS = ("phone", "tel", "mobile", "cell", "call", "fax", "whatsapp", "sms")
+_LOOK_BACK = 40
 _DATE = re.compile(r"(?:19|20)\d\d[-/.][01]\d[-/.][0-3]\d|[0-3]?\d[-/.][0-3]?\d[-/.](?:19|20)\d\d")
 _FIELD_PHONE = re.compile(rf"\+?\(?\d(?:{_GAP}{{0,2}}\d){{5,14}}")
 _FIELD_NUMBER = re.compile(r"(?=.*\d)[A-Za-z0-9](?:[ ./-]?[A-Za-z0-9]){2,33}")
@@ -63,8 +71,10 @@ _NORTH_AMERICA = 1
 _NORTH_AMERICAN_DIGITS = 10
 
 
-def find_cards(text: str) -> Iterator[Hit]:
+def find_cards(text: str, shape: Shape) -> Iterator[Hit]:
     """Report card numbers: the issuer's range, the length and the Luhn digit fit."""
+    if not any(sample in shape.digits for sample in _CARD_SHAPES):
+        return
     for match in _CARD.finditer(text):
         digits = _digits(match[0])
         issuer = _ISSUERS.get(len(digits))
@@ -72,13 +82,14 @@ def find_cards(text: str) -> Iterator[Hit]:
             yield Hit(*match.span(), "card", digits)
 
 
-def find_ibans(text: str) -> Iterator[Hit]:
+def find_ibans(text: str, _: Shape) -> Iterator[Hit]:
     """Report IBANs: the country's length and the mod 97 check fit."""
     for match in _IBAN_START.finditer(text):
-        length = _IBAN_LENGTHS.get(match[0][:2].upper())
-        end = length and _end_of_run(text, match.start(), length)
-        if end and is_iban(text[match.start() : end]):
-            yield Hit(match.start(), end, "iban", text[match.start() : end])
+        start = match.start() - 2
+        length = _IBAN_LENGTHS.get(text[start : start + 2].upper())
+        end = length and _end_of_run(text, start, length)
+        if end and is_iban(text[start:end]):
+            yield Hit(start, end, "iban", text[start:end])
 
 
 def is_iban(text: str) -> bool:
@@ -91,20 +102,23 @@ def is_iban(text: str) -> bool:
     return number % 97 == 1 and 2 <= int(characters[2:4]) <= 98
 
 
-def find_phones(text: str) -> Iterator[Hit]:
+def find_phones(text: str, shape: Shape) -> Iterator[Hit]:
     """Report phone numbers: international, North American, or after a word such as `call`."""
-    if "+" in text or "00" in text:
-        for match in _INTERNATIONAL.finditer(text):
+    for pattern in _INTERNATIONAL:
+        for match in pattern.finditer(text):
             hit = _international(match.start(), match[0])
             if hit is not None:
                 yield hit
-    for match in _NORTH_AMERICAN.finditer(text):
-        yield Hit(*match.span(), "phone", match[0], country_digits=int(match[0][0] == "1"))
-    lowered = text.lower()
-    if any(word in lowered for word in _PHONE_WORDS):
-        for match in _AFTER_A_WORD.finditer(text):
-            hit = field_phone(match.start("number"), match["number"], is_number=False)
-            if hit is not None and not _DATE.match(match["number"]):
+    if any(sample in shape.digits for sample in _NORTH_AMERICAN_SHAPES):
+        for match in _NORTH_AMERICAN.finditer(text):
+            yield Hit(*match.span(), "phone", match[0], country_digits=int(match[0][0] == "1"))
+    for match in _NUMBER.finditer(text):
+        if text[match.start() - 1 : match.start()] == "\n":
+            continue
+        before = text[max(0, match.start() - _LOOK_BACK) : match.start()]
+        if _PHONE_BEFORE.search(before) and not _DATE.match(match[0]):
+            hit = field_phone(match.start(), match[0], is_number=False)
+            if hit is not None:
                 yield hit
 
 
@@ -133,9 +147,11 @@ def field_number(start: int, text: str, *, is_number: bool) -> Hit | None:
     return Hit(start, start + len(text), "national-id", characters)
 
 
-def find_national_ids(text: str) -> Iterator[Hit]:
+def find_national_ids(text: str, shape: Shape) -> Iterator[Hit]:
     """Report national numbers in their usual notation."""
-    for pattern, check in _NATIONAL:
+    for sample, pattern, check in _NATIONAL:
+        if sample not in shape.digits:
+            continue
         for match in pattern.finditer(text):
             digits = _digits(match[0])
             if not is_synthetic(digits, is_number=False) and check(digits):
@@ -168,13 +184,29 @@ def _any(_digits: str) -> bool:
 
 
 _NATIONAL = (
-    # United States (no check digit, but areas that do not exist)
-    (re.compile(_FREE + r"(?!000|666|9)\d{3}-(?!00)\d\d-(?!0000)\d{4}" + _END), _any),
-    (re.compile(_FREE + r"\d{3}\.\d{3}\.\d{3}-\d\d" + _END), _is_cpf),
-    (re.compile(_FREE + r"756\.\d{4}\.\d{4}\.\d\d" + _END), _is_ahv),
-    (re.compile(_FREE + r"[12] \d\d (?:0[1-9]|1[0-2]) \d\d \d{3} \d{3} \d\d" + _END), _is_nir),
-    # United Kingdom, spaced
-    (re.compile(START + r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] \d\d \d\d \d\d [A-D]" + _END), _any),
+    # United States: no check digit, but areas that do not exist
+    (
+        b"000-00-0000",
+        re.compile(rf"[0-8]{_FREE}\d\d(?<!000)(?<!666)-(?!00)\d\d-(?!0000)\d{{4}}{_END}"),
+        _any,
+    ),
+    (
+        b"000.000.000-00",
+        re.compile(rf"[0-9]{_FREE}\d\d\.\d{{3}}\.\d{{3}}-\d\d{_END}"),
+        _is_cpf,
+    ),
+    (b"000.0000.0000.00", re.compile(rf"7{_FREE}56\.\d{{4}}\.\d{{4}}\.\d\d{_END}"), _is_ahv),
+    (
+        b"0 00 00 00 000 000 00",
+        re.compile(rf"[12]{_FREE} \d\d (?:0[1-9]|1[0-2]) \d\d \d{{3}} \d{{3}} \d\d{_END}"),
+        _is_nir,
+    ),
+    # United Kingdom, as it is written with spaces: no check digit
+    (
+        b" 00 00 00 ",
+        re.compile(rf"[A-CEGHJ-PR-TW-Z]{FIRST}[A-CEGHJ-NPR-TW-Z] \d\d \d\d \d\d [A-D]{_END}"),
+        _any,
+    ),
 )
 
 

@@ -7,17 +7,24 @@ replacement changes only the tokens concerned, so that spelling, numbers and ord
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from whileai_core import jsonio
-from whileai_core.redaction.fields import Field, name
+from whileai_core.redaction.fields import Field, Name, name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # Shorter texts hold nothing a detector could find without the help of their key.
 _SHORTEST = 6
-_SMALLEST_NUMBER = 1_000_000
+_SMALLEST_NUMBER = 10**13  # the shortest card has 14 digits
 _JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*', re.DOTALL)
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _SHOWN_KEY = re.compile(r"[A-Za-z_][A-Za-z_.-]{0,63}[0-9]{0,3}")
-_KEYED = frozenset({Field.SECRET, Field.PHONE, Field.NUMBER})
+_OPENERS = frozenset("{[ \n\t")
+_PLAIN = Field.PLAIN
+_NAMELESS = Name(_PLAIN, may_hold_data=False)
 
 
 class Document:
@@ -42,7 +49,19 @@ class Document:
         inner = token[1:-1]
         value = inner if "\\" not in inner else str(jsonio.loads(token))
         new = self.strings.get(value)
-        return token if new is None else jsonio.canonical(new).decode()
+        if new is None:
+            return token
+        written = jsonio.canonical(new).decode()
+        return _NOT_ASCII.sub(_escaped, written) if token.isascii() else written
+
+
+class _Role(Enum):
+    STRING = "string"
+    NUMBER = "number"
+    KEY = "key"
+
+
+_Place: TypeAlias = tuple[Any, Any, int, _Role, Document | None]
 
 
 class Leaf(NamedTuple):
@@ -53,15 +72,23 @@ class Leaf(NamedTuple):
     holder: Any
     key: Any
     node: int
-    is_key: bool
-    is_number: bool
+    role: _Role
     document: Document | None
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the value is a number, which cannot start with a zero."""
+        return self.role is _Role.NUMBER
 
 
 class Tree:
     """A deep copy of a JSON value and the list of its texts.
 
     The walk keeps its own stack, so no depth of nesting is too much.
+
+    Attributes:
+        texts: The texts; `leaf` says more about each.
+        fields: Position and field of those texts whose key says what they are.
     """
 
     def __init__(self, value: object) -> None:
@@ -69,10 +96,17 @@ class Tree:
         self._documents: list[Document] = []
         self._nodes: list[tuple[int, Any]] = []  # per container: (node above it, its key there)
         self._stack: list[tuple[Any, int, Field, Document | None]] = []
-        self.leaves: list[Leaf] = []
-        self._push(self._root, -1, None, Field.PLAIN, None)
+        self._places: list[_Place] = []
+        self.texts: list[str] = []
+        self.fields: dict[int, Field] = {}
+        self._push(self._root, -1, None, _PLAIN, None)
         while self._stack:
             self._open(*self._stack.pop())
+
+    def leaf(self, index: int) -> Leaf:
+        """Return a text with all that is known about its place."""
+        field = self.fields.get(index, _PLAIN)
+        return Leaf(self.texts[index], field, *self._places[index])
 
     def result(self) -> Any:
         """Return the copy."""
@@ -80,21 +114,23 @@ class Tree:
 
     def path(self, leaf: Leaf) -> str:
         """Say where a leaf stands, like `steps[0].arguments.email`; unusual keys show as `*`."""
-        parts = [".<key>" if leaf.is_key else _part(leaf.key)]
+        parts = [".<key>" if leaf.role is _Role.KEY else _part(leaf.key)]
         node = leaf.node
         while node > 0:
             node, key = self._nodes[node]
             parts.append(_part(key))
         return "".join(reversed(parts[:-1])).lstrip(".")
 
-    def replace(self, changes: list[tuple[Leaf, str]]) -> None:
-        """Put new texts into the copy."""
+    def replace(self, changes: dict[int, str]) -> None:
+        """Put new texts, given by their position in `texts`, into the copy."""
         renames: dict[int, tuple[dict[str, Any], dict[str, str]]] = {}
-        for leaf, new in changes:
+        for index, new in changes.items():
+            leaf = self.leaf(index)
             if leaf.document is not None:
-                table = leaf.document.numbers if leaf.is_number else leaf.document.strings
+                document = leaf.document
+                table = document.numbers if leaf.is_number else document.strings
                 table[leaf.text] = new
-            elif leaf.is_key:
+            elif leaf.role is _Role.KEY:
                 renames.setdefault(id(leaf.holder), (leaf.holder, {}))[1][leaf.text] = new
             else:
                 leaf.holder[leaf.key] = int(new) if leaf.is_number else new
@@ -111,56 +147,57 @@ class Tree:
     def _push(
         self, container: Any, above: int, key: Any, field: Field, document: Document | None
     ) -> None:
+        self._stack.append((container, len(self._nodes), field, document))
         self._nodes.append((above, key))
-        self._stack.append((container, len(self._nodes) - 1, field, document))
 
     def _open(self, container: Any, node: int, field: Field, document: Document | None) -> None:
-        if not isinstance(container, dict):
-            for index, item in enumerate(container):
-                self._add(item, field, container, index, node, document)
-            return
-        for key, item in container.items():
-            if not isinstance(key, str):
-                self._add(item, Field.PLAIN, container, key, node, document)
-                continue
-            what = name(key)
-            if what.may_hold_data:
-                leaf = Leaf(key, Field.PLAIN, container, key, node, True, False, document)
-                self.leaves.append(leaf)
-            self._add(item, what.field, container, key, node, document)
+        """Copy what the container holds and list its texts; by far the hottest loop here."""
+        is_dict = type(container) is dict
+        pairs: Iterable[tuple[Any, Any]] = container.items() if is_dict else enumerate(container)
+        for key, item in pairs:
+            if is_dict:
+                field, may_hold_data = name(key) if type(key) is str else _NAMELESS
+                if may_hold_data:
+                    self._list(key, _PLAIN, (container, key, node, _Role.KEY, document))
+            kind = type(item)
+            if kind is str:
+                # Words alone hold nothing, unless their key says so.
+                if field.tells or not (len(item) < _SHORTEST or item.isalpha()):
+                    place = (container, key, node, _Role.STRING, document)
+                    if item[:1] not in _OPENERS or not self._open_document(item, field, place):
+                        self._list(item, field, place)
+            elif kind is dict or kind is list or kind is tuple:
+                copy = container[key] = dict(item) if kind is dict else list(item)
+                self._stack.append((copy, len(self._nodes), field, document))
+                self._nodes.append((node, key))
+            elif kind is int and (item >= _SMALLEST_NUMBER or (field.tells and item > 0)):
+                place = (container, key, node, _Role.NUMBER, document)
+                self._list(str(item), field, place)
 
-    def _add(
-        self, item: Any, field: Field, holder: Any, key: Any, node: int, document: Document | None
-    ) -> None:
-        if isinstance(item, str):
-            if len(item) < _SHORTEST and field not in _KEYED:
-                return
-            if item[:1] in "{[ \n\t" and self._open_document(
-                item, field, holder, key, node, document
-            ):
-                return
-            self.leaves.append(Leaf(item, field, holder, key, node, False, False, document))
-        elif isinstance(item, dict | list | tuple):
-            copy = dict(item) if isinstance(item, dict) else list(item)
-            holder[key] = copy
-            self._push(copy, node, key, field, document)
-        elif type(item) is int and (item >= _SMALLEST_NUMBER or (field in _KEYED and item > 0)):
-            self.leaves.append(Leaf(str(item), field, holder, key, node, False, True, document))
+    def _list(self, text: str, field: Field, place: _Place) -> None:
+        if field is not _PLAIN:
+            self.fields[len(self.texts)] = field
+        self.texts.append(text)
+        self._places.append(place)
 
-    def _open_document(
-        self, text: str, field: Field, holder: Any, key: Any, node: int, outer: Document | None
-    ) -> bool:
+    def _open_document(self, text: str, field: Field, place: _Place) -> bool:
         stripped = text.strip()
-        if not stripped or stripped[0] + stripped[-1] not in ("{}", "[]"):
+        if stripped[:1] + stripped[-1:] not in ("{}", "[]"):
             return False
         try:
             value = jsonio.loads(stripped)
         except ValueError:
             return False
+        holder, key, node, _, outer = place
         document = Document(text, holder, key, outer)
         self._documents.append(document)
         self._push(value, node, key, field, document)
         return True
+
+
+def _escaped(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def _part(key: object) -> str:
