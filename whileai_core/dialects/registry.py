@@ -7,6 +7,7 @@ look like many others'. Detection looks at content alone, never at file names.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from whileai_core.dialects.records import (
     agentdojo,
@@ -24,7 +25,6 @@ from whileai_core.dialects.records import (
     langfuse,
     langsmith,
     managed_agents,
-    message_lists,
     mini_swe_agent,
     mlflow,
     openhands,
@@ -36,7 +36,10 @@ from whileai_core.dialects.records import (
 )
 from whileai_core.dialects.records.reader import Reader
 
-RECORD_DIALECTS: tuple[Reader, ...] = (
+RecordDialect: TypeAlias = Reader
+SessionDialect: TypeAlias = Reader
+
+RECORD_DIALECTS: tuple[RecordDialect, ...] = (
     inspect_ai.LOG,
     tau_bench.RECORDS,
     atif.TRAJECTORY,
@@ -57,10 +60,9 @@ RECORD_DIALECTS: tuple[Reader, ...] = (
     mlflow.TRACES,
     azure_evaluation.ROWS,
     phoenix.EXPERIMENT,
-    message_lists.RECORDS,
 )
 
-SESSION_DIALECTS: tuple[Reader, ...] = (
+SESSION_DIALECTS: tuple[SessionDialect, ...] = (
     pi.SESSION,
     codex.SESSION,
     kiro.SESSION,
@@ -80,7 +82,7 @@ SESSION_DIALECTS: tuple[Reader, ...] = (
 _MARKERS = frozenset[str]().union(*(dialect.markers for dialect in RECORD_DIALECTS))
 
 
-def record_dialect(value: object) -> Reader | None:
+def record_dialect(value: object) -> RecordDialect | None:
     """Return the dialect one record is in, or None when no producer claims it."""
     if not isinstance(value, dict) or _MARKERS.isdisjoint(value):
         return None
@@ -90,7 +92,7 @@ def record_dialect(value: object) -> Reader | None:
     return None
 
 
-def session_dialect(head: Sequence[object]) -> Reader | None:
+def session_dialect(head: Sequence[object]) -> SessionDialect | None:
     """Return the dialect a file is in whose first records are `head`.
 
     None when its records are conversations of their own. One record is enough for a dialect

@@ -32,15 +32,14 @@ def _matches(value: object) -> bool:
 
 
 def _is_sample(record: Object) -> bool:
-    return {"id", "epoch", "input", "target"} <= record.keys() and (
-        "messages" in record or "output" in record
-    )
+    """Tell whether this is a sample, or the summary of one that is stored elsewhere."""
+    return {"id", "epoch", "input", "target"} <= record.keys()
 
 
 def _samples(value: object) -> Iterator[_Sample]:
-    """Yield the samples of a log; a header alone (no samples) has none."""
+    """Yield the samples of a log; a header or a summary alone has none."""
     record = obj(value)
-    if _is_sample(record):
+    if _is_sample(record) and ("messages" in record or "output" in record):
         yield _Sample(record, {})
     for sample in objects(record.get("samples")):
         yield _Sample(sample, obj(record.get("eval")))

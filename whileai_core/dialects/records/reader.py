@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from whileai_core.dialects.spans.identity import instant
 from whileai_core.rows import Row
 
 # What broken data raises in code that reads it. Anything else is a fault of ours and goes up.
@@ -53,12 +54,19 @@ class Reader:
                 yield Unread(_reason(error))
                 continue
             if row is not None and (row.get("prompt") or row.get("steps")):
-                row.setdefault("dialect", self.name)
-                yield row
+                yield self._finished(row)
 
     def rows(self, value: object) -> Iterator[Row]:
         """Yield the rows alone; never raises on broken data."""
         return (item for item in self.read(value) if not isinstance(item, Unread))
+
+    def _finished(self, row: Row) -> Row:
+        """Say the dialect, and the time as all rows do: in nanoseconds."""
+        started = instant(row.pop("ts", None))
+        if started:
+            row["ts"] = started
+        row["dialect"] = self.name
+        return row
 
     def _parts(self, value: object) -> Iterator[Any]:
         try:
