@@ -30,12 +30,27 @@ _HOMES = {
     "split_pseudo_production": "whileai_core.traces.split",
     "leakage_report": "whileai_core.traces.leakage",
     "drop_leaky_rows": "whileai_core.traces.leakage",
-    "push_rows": "whileai_core.platform",
-    "push_file": "whileai_core.platform",
-    "pull": "whileai_core.platform",
+    "agents": "whileai_core.platform",
+    "catalog": "whileai_core.platform",
     "datasets": "whileai_core.platform",
-    "update_dataset": "whileai_core.platform",
     "delete_dataset": "whileai_core.platform",
+    "delete_empty_datasets": "whileai_core.platform",
+    "hf_publish": "whileai_core.platform",
+    "hf_publish_run": "whileai_core.platform",
+    "hf_status": "whileai_core.platform",
+    "import_hf": "whileai_core.platform",
+    "issue_delegated_credential": "whileai_core.platform",
+    "preview": "whileai_core.platform",
+    "profile": "whileai_core.platform",
+    "publish": "whileai_core.platform",
+    "pull": "whileai_core.platform",
+    "purge_agent": "whileai_core.platform",
+    "push_file": "whileai_core.platform",
+    "push_rows": "whileai_core.platform",
+    "refresh_delegated_credential": "whileai_core.platform",
+    "register_agent": "whileai_core.platform",
+    "unpublish": "whileai_core.platform",
+    "update_dataset": "whileai_core.platform",
     "Row": "whileai_core.rows",
     "RowSet": "whileai_core.rowset",
     "RowSetStore": "whileai_core.rowset",
@@ -46,11 +61,26 @@ __all__ = sorted(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]
 if TYPE_CHECKING:
     from whileai_core.dialects.load import load_traces as load_traces
     from whileai_core.dialects.spans import rows_from_otel as rows_from_otel
+    from whileai_core.platform import agents as agents
+    from whileai_core.platform import catalog as catalog
     from whileai_core.platform import datasets as datasets
     from whileai_core.platform import delete_dataset as delete_dataset
+    from whileai_core.platform import delete_empty_datasets as delete_empty_datasets
+    from whileai_core.platform import hf_publish as hf_publish
+    from whileai_core.platform import hf_publish_run as hf_publish_run
+    from whileai_core.platform import hf_status as hf_status
+    from whileai_core.platform import import_hf as import_hf
+    from whileai_core.platform import issue_delegated_credential as issue_delegated_credential
+    from whileai_core.platform import preview as preview
+    from whileai_core.platform import profile as profile
+    from whileai_core.platform import publish as publish
     from whileai_core.platform import pull as pull
+    from whileai_core.platform import purge_agent as purge_agent
     from whileai_core.platform import push_file as push_file
     from whileai_core.platform import push_rows as push_rows
+    from whileai_core.platform import refresh_delegated_credential as refresh_delegated_credential
+    from whileai_core.platform import register_agent as register_agent
+    from whileai_core.platform import unpublish as unpublish
     from whileai_core.platform import update_dataset as update_dataset
     from whileai_core.rows import Row as Row
     from whileai_core.rowset import RowSet as RowSet

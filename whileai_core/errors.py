@@ -20,7 +20,8 @@
         ├── RateLimited                    wait and retry
         ├── Unavailable                    5xx, no connection, deadline: wait and retry
         ├── BadReply                       the answer is not what the protocol says
-        └── JobFailed                      a server-side job ended badly
+        ├── JobFailed                      a server-side job ended badly
+        └── StillRunning                   a server-side job outlasted the wait: look later
 
 The built-in bases are part of the contract: callers of the peer SDK catch `ValueError` for
 arguments and `RuntimeError` for the platform.
@@ -153,3 +154,9 @@ class BadReply(PlatformError):
 
 class JobFailed(PlatformError):
     """A job on the platform (import, publish) ended with an error."""
+
+
+class StillRunning(PlatformError):
+    """A job on the platform was not done when the wait for it was over; it goes on."""
+
+    retryable = True

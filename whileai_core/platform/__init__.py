@@ -3,30 +3,47 @@
 Operations are `async def`; `whileai_core.sync` offers them as blocking calls.
 """
 
+from whileai_core.platform.agents import agents, purge_agent, register_agent
 from whileai_core.platform.datasets import (
     catalog,
     datasets,
     delete_dataset,
+    delete_empty_datasets,
     preview,
     profile,
     publish,
     unpublish,
     update_dataset,
 )
+from whileai_core.platform.delegated import (
+    issue_delegated_credential,
+    refresh_delegated_credential,
+)
+from whileai_core.platform.hub import hf_publish, hf_publish_run, hf_status, import_hf
 from whileai_core.platform.pull import iter_rows, pull
 from whileai_core.platform.push import push_file, push_rows
 
 __all__ = [
+    "agents",
     "catalog",
     "datasets",
     "delete_dataset",
+    "delete_empty_datasets",
+    "hf_publish",
+    "hf_publish_run",
+    "hf_status",
+    "import_hf",
+    "issue_delegated_credential",
     "iter_rows",
     "preview",
     "profile",
     "publish",
     "pull",
+    "purge_agent",
     "push_file",
     "push_rows",
+    "refresh_delegated_credential",
+    "register_agent",
     "unpublish",
     "update_dataset",
 ]

@@ -6,20 +6,22 @@ import functools
 import logging
 import ssl
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 import httpx
 
 from whileai_core.errors import NotAuthenticated
 from whileai_core.platform._asgi import SpooledASGITransport
-from whileai_core.platform._target import Target, choose_target, is_loopback
+from whileai_core.platform._target import choose_target, is_loopback
 from whileai_core.platform.transport import REQUEST_SECONDS, Transport
 from whileai_core.settings import Settings, get_settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
+
+    from whileai_core.platform.credentials import Credential
 
 CONNECTIONS = 16
 _CONNECT_SECONDS = 15.0
@@ -29,13 +31,16 @@ log = logging.getLogger("whileai")
 
 @asynccontextmanager
 async def connect(
-    api_key: str | None = None, *, needs_key: bool = True, secrets: tuple[str, ...] = ()
+    api_key: str | None = None,
+    *,
+    key: Literal["required", "optional", "never"] = "required",
+    secrets: tuple[str, ...] = (),
 ) -> AsyncIterator[Transport]:
     """Open a transport to wherever the settings point.
 
     Args:
         api_key: Credential given by the caller.
-        needs_key: Whether the operation is refused without a credential.
+        key: Whether the operation is refused without a credential, or must not carry one.
         secrets: Further texts that must never be shown.
 
     Raises:
@@ -48,18 +53,19 @@ async def connect(
         async with _embedded(settings) as transport:
             yield transport
         return
-    if needs_key and target.credential is None:
+    if key == "required" and target.credential is None:
         raise NotAuthenticated(
             f"no credential for {urlsplit(target.base_url).hostname}: pass api_key=, or set "
             "WHILEAI_API_KEY; without WHILEAI_API_URL and credential the embedded gate is used"
         )
-    async with _remote(target, target.base_url, settings, secrets) as transport:
+    credential = target.credential if key != "never" else None
+    async with _remote(target.base_url, credential, settings, secrets) as transport:
         yield transport
 
 
 @asynccontextmanager
 async def _remote(
-    target: Target, base_url: str, settings: Settings, secrets: tuple[str, ...]
+    base_url: str, credential: Credential | None, settings: Settings, secrets: tuple[str, ...]
 ) -> AsyncIterator[Transport]:
     parts = urlsplit(base_url)
     client = httpx.AsyncClient(
@@ -69,7 +75,7 @@ async def _remote(
         follow_redirects=False,
         trust_env=not is_loopback(parts.hostname),  # a proxy has no business on this machine
     )
-    secret = target.credential.secret.get_secret_value() if target.credential else None
+    secret = credential.secret.get_secret_value() if credential else None
     async with client:
         yield Transport(
             client,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from whileai_core.errors import (
@@ -16,6 +17,8 @@ from whileai_core.errors import (
 from whileai_core.platform._retry import RETRIED_STATUSES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from whileai_core.platform._redact import ServerWords
 
 _BY_STATUS: dict[int, type[PlatformError]] = {
@@ -87,3 +90,27 @@ def connection_error(reason: str, *, method: str, url: str, request_id: str) -> 
         detail=reason,
         request_id=request_id,
     )
+
+
+@contextmanager
+def at_stage(stage: str, dataset_id: str | None) -> Iterator[None]:
+    """Put the step and the dataset that is left behind on an error that comes through."""
+    try:
+        yield
+    except PlatformError as error:
+        error.stage = stage
+        if dataset_id is not None:
+            error.dataset_id = dataset_id
+            left = f"dataset {dataset_id} is left on the platform, the same push goes on from there"
+            error.args = (f"{error} [stage {stage}; {left}]",)
+        raise
+
+
+@contextmanager
+def on_dataset(dataset_id: str) -> Iterator[None]:
+    """Put the dataset a call is about on an error that comes through."""
+    try:
+        yield
+    except PlatformError as error:
+        error.dataset_id = dataset_id
+        raise

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from whileai_core import jsonio
 from whileai_core.errors import BadReply, Conflict, InputError, NotFound, PlatformError
+from whileai_core.platform._failures import at_stage
 from whileai_core.platform._fields import MODES, PURPOSES, checked_choice, given
 from whileai_core.platform._journal import PushJournal
 from whileai_core.platform._wire import Created
@@ -21,8 +21,6 @@ from whileai_core.platform.transport import EXPIRED_STATUSES, transfer_seconds
 from whileai_core.settings import get_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from whileai_core.platform._payload import Payload
     from whileai_core.platform._wire import Reply
     from whileai_core.platform.transport import Transport
@@ -92,20 +90,6 @@ async def push_set(
     entry = await _SetPush(platform, new, payload, journal, seconds).run()
     entry = {**entry, "datasetId": journal.progress.dataset_id, "name": new.name}
     return entry | ({"embedded": True} if platform.embedded else {})
-
-
-@contextmanager
-def at_stage(stage: str, dataset_id: str | None) -> Iterator[None]:
-    """Put the step and the dataset that is left behind on an error that comes through."""
-    try:
-        yield
-    except PlatformError as error:
-        error.stage = stage
-        if dataset_id is not None:
-            error.dataset_id = dataset_id
-            left = f"dataset {dataset_id} is left on the platform, the same push goes on from there"
-            error.args = (f"{error} [stage {stage}; {left}]",)
-        raise
 
 
 class _SetPush:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
 from whileai_core.errors import InputError
 from whileai_core.platform._connect import connect
 from whileai_core.platform._fields import MODES, PURPOSES, checked_choice, given
 from whileai_core.platform._wire import list_field, object_field
+
+if TYPE_CHECKING:
+    from whileai_core.platform._wire import Reply
+
+_GRACE = timedelta(hours=1)
 
 
 async def datasets(*, api_key: str | None = None) -> dict[str, Any]:
@@ -86,6 +92,55 @@ async def delete_dataset(dataset_id: str, *, api_key: str | None = None) -> dict
         return await platform.delete("datasets", dataset_id)
 
 
+async def delete_empty_datasets(
+    *, max_rows: int = 0, dry_run: bool = False, force: bool = False, api_key: str | None = None
+) -> dict[str, Any]:
+    """Delete the sets without bytes and, with `max_rows`, those with at most so many rows.
+
+    A set that is still being uploaded or imported has no bytes yet: unless it is older than an
+    hour, or `force` is given, it is left alone.
+
+    Args:
+        max_rows: Rows up to which a set counts as empty; 0 looks at bytes only.
+        dry_run: Only say which sets would go.
+        force: Take unfinished sets of any age as well.
+        api_key: Credential; default from the settings.
+
+    Returns:
+        `datasets` (ids), `deleted` (whether they were), `skipped` (ids of unfinished sets).
+
+    Raises:
+        PlatformError: The first failure ends the work; sets gone already are no failure.
+    """
+    async with connect(api_key) as platform:
+        reply = await platform.get("datasets")
+        rows = list_field(reply, "datasets", call="GET /datasets")
+        empty = [row for row in rows if row.get("datasetId") and _is_empty(row, max_rows)]
+        spared = [row["datasetId"] for row in empty if not force and _is_in_progress(row)]
+        victims = [row["datasetId"] for row in empty if row["datasetId"] not in spared]
+        if not dry_run:
+            for dataset_id in victims:
+                await platform.delete("datasets", dataset_id, missing_ok=True)
+    return {"datasets": victims, "deleted": not dry_run, "skipped": spared}
+
+
+def _is_empty(row: Reply, max_rows: int) -> bool:
+    rows = row.get("rows")
+    return not row.get("sizeBytes") or (max_rows > 0 and rows is not None and rows <= max_rows)
+
+
+def _is_in_progress(row: Reply) -> bool:
+    if row.get("status") not in {"pending", "importing"}:
+        return False
+    try:
+        created = datetime.fromisoformat(str(row.get("createdAt")))
+    except ValueError:
+        return True  # of unknown age: rather leave one too many
+    if created.tzinfo is None:
+        created = created.replace(tzinfo=UTC)
+    return datetime.now(UTC) - created < _GRACE
+
+
 async def publish(
     dataset_id: str, agent: str, description: str | None = None, *, api_key: str | None = None
 ) -> dict[str, Any]:
@@ -118,7 +173,7 @@ async def catalog() -> dict[str, Any]:
     Raises:
         PlatformError: The platform could not be asked.
     """
-    async with connect(needs_key=False) as platform:
+    async with connect(key="never") as platform:
         reply = await platform.get("catalog", public=True)
     list_field(reply, "datasets", call="GET /catalog")
     return reply

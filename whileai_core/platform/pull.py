@@ -61,7 +61,7 @@ async def pull(
         async with _downloaded(dataset_id, api_key, allow_public) as file:
             return await to_thread.run_sync(lambda: list(_read_rows(file, dataset_id)))
     target = _checked_target(path)
-    async with connect(api_key, needs_key=False) as platform:
+    async with connect(api_key, key="optional") as platform:
         fetch = await _source(platform, dataset_id, allow_public)
         with atomic_file(target) as file:
             await write_parts(platform, fetch, file)
@@ -99,7 +99,7 @@ async def _downloaded(
     dataset_id: str, api_key: str | None, allow_public: bool
 ) -> AsyncIterator[IO[bytes]]:
     with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as file:
-        async with connect(api_key, needs_key=False) as platform:
+        async with connect(api_key, key="optional") as platform:
             fetch = await _source(platform, dataset_id, allow_public)
             await write_parts(platform, fetch, file)
         file.seek(0)

@@ -10,9 +10,10 @@ from anyio import to_thread
 
 from whileai_core.errors import InputError
 from whileai_core.platform._connect import connect
+from whileai_core.platform._failures import at_stage
 from whileai_core.platform._fields import given
 from whileai_core.platform._payload import file_payload, spool_rows
-from whileai_core.platform._set_push import NewSet, at_stage, journal_for, push_set
+from whileai_core.platform._set_push import NewSet, journal_for, push_set
 from whileai_core.platform.holdout import checked_fraction
 
 if TYPE_CHECKING:

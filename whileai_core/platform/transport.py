@@ -24,7 +24,7 @@ import anyio
 import httpx
 
 from whileai_core import __version__, jsonio
-from whileai_core.errors import BadReply, InputError, PlatformError, Unavailable
+from whileai_core.errors import BadReply, InputError, NotFound, PlatformError, Unavailable
 from whileai_core.platform import _retry
 from whileai_core.platform._failures import Failed, connection_error, status_error
 from whileai_core.platform._redact import Redactor, shown_url
@@ -152,15 +152,23 @@ class Transport:
         call = Call(method="GET", url=self._url(path, query), headers=headers)
         return await self._json(call)
 
-    async def delete(self, *path: str) -> Reply:
-        """Delete one thing; "not found" in answer to a repeat means the first try worked."""
+    async def delete(self, *path: str, missing_ok: bool = False) -> Reply:
+        """Delete one thing; "not found" in answer to a repeat means the first try worked.
+
+        With `missing_ok` it is fine from the start.
+        """
         call = Call(
             method="DELETE",
             url=self._url(path),
             headers=self._headers(self._credential),
             done_when_repeated=frozenset({404, 410}),
         )
-        return await self._json(call)
+        try:
+            return await self._json(call)
+        except NotFound:
+            if not missing_ok:
+                raise
+            return {}
 
     async def post(
         self,
