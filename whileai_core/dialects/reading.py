@@ -355,7 +355,7 @@ def _dialect_items(value: dict[str, Any], origin: Origin) -> Iterator[Item] | No
     dialect = registry.record_dialect(value)
     if dialect is not None:
         return _dialect_rows(dialect.rows(value), dialect.name, origin)
-    if hasattr(spans, "is_span_payload") and spans.is_span_payload(value):
+    if spans.is_span_payload(value):
         return _span_items(spans.spans_in(value, origin), origin)
     return None
 

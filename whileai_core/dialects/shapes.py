@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whileai_core import jsonio
-from whileai_core.dialects.messages import events_of
+from whileai_core.dialects.messages import events_of, is_message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,9 +44,9 @@ def decoded_list(value: object) -> list[Any] | None:
 
 
 def holds_messages(values: Sequence[object]) -> bool:
-    """Tell whether a list consists of messages: each of the first few says something."""
+    """Tell whether a list consists of messages, as far as its first few tell."""
     head = values[:3]
-    return bool(head) and all(isinstance(v, dict) for v in head) and bool(events_of(list(head)))
+    return bool(head) and all(map(is_message, head)) and bool(events_of(list(values[:8])))
 
 
 def text_in(value: object, depth: int = _DEEPEST) -> str:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     Part = TypeVar("Part")
 
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
+# An Inspect log keeps each sample under this folder; its other members repeat or count them.
+_EVAL_SAMPLES = "samples/"
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
 
 
@@ -34,12 +36,14 @@ def member_parts(
         yield Reject("corrupt", f"the zip archive is damaged: {error}", Origin(name), "")
         return
     with archive:
+        is_eval_log = any(path.startswith(_EVAL_SAMPLES) for path in archive.namelist())
         for member in archive.infolist():
             if member.is_dir():
                 continue
             inner = f"{name}!{member.filename}"
-            if _is_hidden(member.filename):
-                yield Ignored("hidden_file", Origin(inner))
+            reason = _left_out(member.filename, is_eval_log)
+            if reason is not None:
+                yield Ignored(reason, Origin(inner))
                 continue
             try:
                 with archive.open(member) as opened:
@@ -49,8 +53,13 @@ def member_parts(
                 yield Reject("corrupt", detail, Origin(inner), "")
 
 
-def _is_hidden(path: str) -> bool:
-    return any(part.startswith(".") or part == "__MACOSX" for part in path.split("/"))
+def _left_out(path: str, is_eval_log: bool) -> str | None:
+    """Return why a member is not read, or None when it is."""
+    if any(part.startswith(".") or part == "__MACOSX" for part in path.split("/")):
+        return "hidden_file"
+    if is_eval_log and not path.startswith(_EVAL_SAMPLES):
+        return "eval_log_summary"
+    return None
 
 
 class _Member:

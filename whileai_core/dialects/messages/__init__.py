@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from whileai_core.dialects.events import Event
 
 _DEEPEST_ENVELOPE = 8
+# Keys of which a message has one at least, so that a list of people with roles is none.
+_SPEECH = frozenset(
+    {"content", "parts", "text", "tool_calls", "function_call", "refusal", "data", "kwargs"}
+)
 
 
 def events_of(messages: object, *, joiner: str = "\n") -> list[Event]:
@@ -30,6 +34,16 @@ def events_of(messages: object, *, joiner: str = "\n") -> list[Event]:
         joiner: Goes between neighbouring text blocks of one message.
     """
     return _events(messages, joiner, _DEEPEST_ENVELOPE)
+
+
+def is_message(value: object) -> bool:
+    """Tell whether a value is one message itself, rather than something around messages."""
+    return isinstance(value, dict) and (
+        responses.matches(value)
+        or sharegpt.matches(value)
+        or (openai_chat.matches(value) and not _SPEECH.isdisjoint(value))
+        or (langchain.matches(value) and not _SPEECH.isdisjoint(value))
+    )
 
 
 def _events(value: object, joiner: str, depth: int) -> list[Event]:
