@@ -12,7 +12,7 @@ _QUIET = {
     # with SQLite at start and prints a harmless, frightening traceback.
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "DO_NOT_TRACK": "1",
-    "PREFECT_LOGGING_EXTRA_LOGGERS": "whileai",
+    "PREFECT_LOGGING_EXTRA_LOGGERS": "whileai_core",
 }
 _CHOSEN = ("PREFECT_HOME", "PREFECT_API_URL", "PREFECT_PROFILE", "PREFECT_PROFILES_PATH")
 

@@ -38,7 +38,7 @@ __all__ = ["as_text", "main", "nightly", "run"]
 
 _SHARDS_AT_ONCE = 2  # a shard keeps a core busy
 
-_log = logging.getLogger("whileai.nightly")
+_log = logging.getLogger("whileai_core.nightly")
 
 
 @flow(name="nightly", flow_run_name="nightly-{agent}")

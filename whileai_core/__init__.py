@@ -9,10 +9,14 @@ Names are loaded on first use, so that importing this package stays cheap.
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+# A library talks only to those who listen.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 # Public name -> module that defines it.
 _HOMES = {

@@ -27,7 +27,7 @@ def emit_error(message: str, *, as_json: bool) -> None:
 
 def talk() -> None:
     """Send the product's own log to stderr: progress on a terminal, warnings anywhere."""
-    logger = logging.getLogger("whileai")
+    logger = logging.getLogger("whileai_core")
     logger.setLevel(logging.INFO if sys.stderr.isatty() else logging.WARNING)
     if not logger.handlers:
         handler = logging.StreamHandler()

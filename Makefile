@@ -1,0 +1,49 @@
+# setup   make .venv with what the product needs
+# demo    run the whole job on examples/traces, twice, with no key and no network
+# test    run the tests (sets up by itself)
+# check   lint, format, types, import contracts
+# bench   print speed ratios against parsing the same bytes
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+SOURCES := whileai_core tasks flows deployments tests benchmarks
+
+.PHONY: setup demo test check bench constraints clean
+
+setup: $(VENV)/.installed
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install --upgrade "pip>=25.1"
+	$(PIP) install --constraint constraints.txt --editable .
+	touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(PIP) install --constraint constraints.txt --editable ".[parquet,redaction]" --group dev
+	touch $@
+
+demo: setup
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
+
+test: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.installed-dev
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks
+
+constraints:
+	$(BIN)/python -m pip freeze --exclude-editable --exclude pip | grep -v '@' > constraints.txt
+
+clean:
+	rm -rf $(VENV) .demo build dist

@@ -1,0 +1,1 @@
+"""Schedules and triggers for the flows: `prefect.yaml` beside this file."""
