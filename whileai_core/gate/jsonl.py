@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
+from typing import Any
+
 from whileai_core import jsonio
+
+
+def read_line(line: bytes) -> Any:
+    """Return the value of one line; a byte order mark before it is let through.
+
+    Raises:
+        ValueError: The line is not one JSON value.
+    """
+    return jsonio.loads(line.removeprefix(codecs.BOM_UTF8))
 
 
 class LineCounter:
@@ -46,7 +58,7 @@ class LineCounter:
         if not line or self.problem is not None:
             return
         try:
-            jsonio.loads(line)
+            read_line(line)
         except ValueError:
             self._fail(self._line, "is not a JSON value")
         else:

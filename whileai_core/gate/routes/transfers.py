@@ -26,6 +26,7 @@ from whileai_core.gate.http import (
     keyed,
 )
 from whileai_core.gate.incoming import StoredBlob, receive_blob
+from whileai_core.gate.jsonl import read_line
 from whileai_core.gate.store import IMPORTING, own_dataset, parts_of
 from whileai_core.gate.tables import Dataset, Part, Upload
 
@@ -191,7 +192,7 @@ def _first_rows(blobs: BlobStore, keys: Sequence[str]) -> list[object]:
                 if len(rows) == _PREVIEW_ROWS:
                     return rows
                 if line.strip():
-                    rows.append(jsonio.loads(line))
+                    rows.append(jsonio.strict(read_line(line)))
     return rows
 
 

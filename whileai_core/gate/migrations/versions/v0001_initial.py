@@ -90,7 +90,7 @@ def _create_datasets() -> None:
         "uploads",
         sa.Column(
             "dataset_number",
-            sa.BigInteger,
+            _RowNumber,
             sa.ForeignKey(dataset, ondelete="CASCADE"),
             primary_key=True,
         ),
@@ -102,7 +102,7 @@ def _create_datasets() -> None:
         sa.Column("id", _RowNumber, primary_key=True, autoincrement=True),
         sa.Column(
             "dataset_number",
-            sa.BigInteger,
+            _RowNumber,
             sa.ForeignKey(dataset, ondelete="CASCADE"),
             nullable=False,
         ),

@@ -1,0 +1,141 @@
+"""Who may do what, and what every refusal looks like."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from whileai_core.errors import InputError
+from whileai_core.gate.admin import create_account, create_key
+
+KEYED = [
+    ("POST", "/datasets"),
+    ("GET", "/datasets"),
+    ("GET", "/datasets/{id}"),
+    ("DELETE", "/datasets/{id}"),
+    ("POST", "/datasets/{id}/finalize"),
+    ("POST", "/datasets/{id}/meta"),
+    ("GET", "/datasets/{id}/download"),
+    ("GET", "/datasets/{id}/preview"),
+    ("POST", "/datasets/{id}/publish"),
+    ("POST", "/datasets/{id}/unpublish"),
+    ("GET", "/agents"),
+    ("POST", "/agents"),
+    ("DELETE", "/agents/{id}"),
+]
+
+
+@pytest.mark.parametrize("headers", [{}, {"X-Api-Key": ""}, {"X-Api-Key": "zp_wrong"}])
+@pytest.mark.parametrize(("method", "path"), KEYED)
+def test_keyed_routes_answer_401_and_never_echo(
+    user: Any, method: str, path: str, headers: dict[str, str]
+) -> None:
+    dataset = user.push(b"{}\n")
+    reply = user.http.request(method, path.format(id=dataset), headers=headers, content=b"{")
+    assert reply.status_code == 401
+    assert set(reply.json()) == {"error"}
+    assert "zp_wrong" not in reply.text
+    assert user.listed() == [dataset]
+
+
+@pytest.mark.parametrize(("method", "path"), [(m, p) for m, p in KEYED if "/datasets/{" in p])
+def test_things_of_another_account_do_not_exist(
+    user: Any, new_user: Callable[[], Any], method: str, path: str
+) -> None:
+    dataset = user.push(b"{}\n", agent="mine")
+    stranger = new_user()
+    stranger.call(method, path.format(id=dataset), 404, json={"agent": "a"})
+    assert stranger.listed() == []
+    assert user.fetch(dataset) == b"{}\n"
+    row = user.call("GET", f"/datasets/{dataset}", 200)
+    assert (row["agent"], row["public"]) == ("mine", False)
+
+
+def test_header_names_are_case_insensitive(user: Any) -> None:
+    assert user.http.get("/datasets", headers={"x-API-key": user.key}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/nowhere", 404),
+        ("GET", "/datasets/", 404),
+        ("PATCH", "/datasets", 405),
+        ("GET", "/upload/x", 405),
+        ("GET", "/catalog/ds_none/download", 404),
+    ],
+)
+def test_every_refusal_is_one_line_of_json(user: Any, method: str, path: str, status: int) -> None:
+    error = user.call(method, path, status)
+    assert set(error) == {"error"}
+    assert 0 < len(error["error"]) < 380
+    assert "\n" not in error["error"]
+
+
+def test_a_failure_inside_is_500_with_a_json_body(serve_with: Callable[..., Any]) -> None:
+    gate = serve_with()
+    user = gate.user()
+    with sqlite3.connect(gate.settings.folder / "gate.db") as database:
+        database.execute("UPDATE datasets SET created_at = 'x'")
+        database.execute("DROP TABLE uploads")
+    database.close()
+    dataset, _ = user.create()
+    reply = user.http.post(f"/datasets/{dataset}/finalize", headers={"X-Api-Key": user.key})
+    assert reply.status_code in (500, 503)
+    assert set(reply.json()) == {"error"}
+    assert "uploads" not in reply.text
+
+
+def test_keys_are_hashed_and_nothing_secret_is_logged(
+    serve_with: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    gate = serve_with()
+    user = gate.user()
+    dataset, url = user.create()
+    user.http.put(url, content=b"{}\n")
+    user.call("POST", f"/datasets/{dataset}/finalize", 200)
+    part = user.call("GET", f"/datasets/{dataset}/download?token=canary", 200)["parts"][0]
+    user.http.get(part)
+    ours = [record for record in caplog.records if record.name.startswith("whileai_core")]
+    seen = "\n".join(f"{record.getMessage()} {record.__dict__}" for record in ours)
+    for secret in (user.key, url.rsplit(".", 1)[1], part.rsplit(".", 1)[1], "canary"):
+        assert secret not in seen
+    assert "PUT /upload/{token} -> 200" in seen
+    files = b"".join(path.read_bytes() for path in gate.settings.folder.glob("gate.db*"))
+    assert user.key.encode() not in files
+    assert user.key.startswith("zp_")
+
+
+def test_health_needs_no_key(user: Any) -> None:
+    assert user.http.get("/healthz").json()["status"] == "ok"
+
+
+def test_a_name_has_one_account_and_any_number_of_keys(served: Any) -> None:
+    keys = [asyncio.run(create_key("team", settings=served.settings)) for _ in range(2)]
+    assert keys[0] != keys[1]
+    first, second = ({"X-Api-Key": key} for key in keys)
+    made = served.http.post("/datasets", headers=first, json={"name": "n"}).json()
+    reply = served.http.get(f"/datasets/{made['datasetId']}", headers=second)
+    assert reply.status_code == 200
+
+
+def test_account_names_are_checked(served: Any) -> None:
+    assert asyncio.run(create_account("solo", settings=served.settings)).startswith("ac_")
+    with pytest.raises(InputError, match="already"):
+        asyncio.run(create_account("solo", settings=served.settings))
+    for name in ("", "  ", "a\nb", "x" * 201):
+        with pytest.raises(InputError, match="account name"):
+            asyncio.run(create_key(name, settings=served.settings))
+
+
+def test_a_refused_upload_is_answered_although_the_client_is_still_sending(user: Any) -> None:
+    with httpx.Client(base_url=user.http.base_url) as client:
+        reply = client.put("/upload/forged.1.x", content=b"x" * 8_000_000)
+    assert reply.status_code == 403
