@@ -13,8 +13,9 @@ import httpx
 
 from whileai_core.errors import NotAuthenticated
 from whileai_core.platform._asgi import SpooledASGITransport
+from whileai_core.platform._call import REQUEST_SECONDS
 from whileai_core.platform._target import choose_target, is_loopback
-from whileai_core.platform.transport import REQUEST_SECONDS, Transport
+from whileai_core.platform.transport import Transport
 from whileai_core.settings import Settings, get_settings
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ async def connect(
         SettingsError: The configured address cannot be used.
     """
     settings = get_settings()
-    target = choose_target(settings, api_key)
+    target = choose_target(settings, api_key, use_key=key != "never")
     if target.base_url is None:
         async with _embedded(settings) as transport:
             yield transport

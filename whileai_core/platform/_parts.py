@@ -14,9 +14,9 @@ import anyio
 from anyio import to_thread
 
 from whileai_core.errors import BadReply, PlatformError
+from whileai_core.platform._call import EXPIRED_STATUSES
 from whileai_core.platform._connect import CONNECTIONS
 from whileai_core.platform._groups import task_group
-from whileai_core.platform.transport import EXPIRED_STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 SHOWN_CHARACTERS = 400
 MASK = "***"
+_SHORTEST_SECRET = 4  # shorter ones would mask half of every message
 
 _KEYS = re.compile(r"\bzp_\w+|\b(?:Bearer|Basic)\s+[\w.~+/=-]+", re.IGNORECASE)
 _USERINFO = re.compile(r"(?<=://)[^/\s@]+@")
@@ -35,7 +36,8 @@ class Redactor:
     """Removes the secrets of one call, and whatever looks like one, from texts."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        self._secrets = sorted({secret for secret in secrets if secret}, key=len, reverse=True)
+        long_enough = {secret for secret in secrets if len(secret) >= _SHORTEST_SECRET}
+        self._secrets = sorted(long_enough, key=len, reverse=True)
 
     def clean(self, text: str) -> str:
         """Return the text with secrets, signatures, queries and user names masked."""

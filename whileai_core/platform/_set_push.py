@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from whileai_core import jsonio
 from whileai_core.errors import BadReply, Conflict, InputError, NotFound, PlatformError
+from whileai_core.platform._call import EXPIRED_STATUSES, transfer_seconds
 from whileai_core.platform._failures import at_stage
 from whileai_core.platform._fields import MODES, PURPOSES, checked_choice, given
 from whileai_core.platform._journal import PushJournal
 from whileai_core.platform._wire import Created
-from whileai_core.platform.transport import EXPIRED_STATUSES, transfer_seconds
 from whileai_core.settings import get_settings
 
 if TYPE_CHECKING:
@@ -155,6 +155,7 @@ class _SetPush:
             self._done(row)
 
     async def _create(self) -> None:
+        self._journal.save()  # a home that cannot be written shows before anything is created
         with at_stage("create", None):
             created = await self._grant()
         self._take(created)

@@ -26,8 +26,10 @@ class Target:
     credential: Credential | None
 
 
-def choose_target(settings: Settings, api_key: str | None) -> Target:
+def choose_target(settings: Settings, api_key: str | None, *, use_key: bool = True) -> Target:
     """Decide where a call goes, before anything is sent.
+
+    A call that never carries a key (`use_key=False`) does not care whose the stored one is.
 
     Raises:
         NotAuthenticated: The credential cannot be sent, or is stored for another platform.
@@ -39,7 +41,7 @@ def choose_target(settings: Settings, api_key: str | None) -> Target:
     base_url = checked_base_url(
         settings.api_url or _home_of(credential), allow_insecure=settings.allow_insecure
     )
-    if credential is not None and credential.stored:
+    if use_key and credential is not None and credential.stored:
         _check_binding(credential, base_url)
     return Target(base_url, credential)
 

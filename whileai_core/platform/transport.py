@@ -13,10 +13,8 @@ A transport lives for one operation and is closed with it. Rules it keeps everyw
 from __future__ import annotations
 
 import logging
-import time
 import uuid
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -26,8 +24,9 @@ import httpx
 from whileai_core import __version__, jsonio
 from whileai_core.errors import BadReply, InputError, NotFound, PlatformError, Unavailable
 from whileai_core.platform import _retry
+from whileai_core.platform._call import REQUEST_SECONDS, Call, Deadline
 from whileai_core.platform._failures import Failed, connection_error, status_error
-from whileai_core.platform._redact import Redactor, shown_url
+from whileai_core.platform._redact import Redactor
 from whileai_core.platform._target import is_safe, origin_of
 
 if TYPE_CHECKING:
@@ -37,12 +36,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-REQUEST_SECONDS = 120.0
-SECONDS_PER_MEGABYTE = 4.0
-# How object stores refuse a presigned address whose time is over.
-EXPIRED_STATUSES = frozenset({400, 401, 403, 410})
 _ERROR_BODY_LIMIT = 64 << 10
 _REPLY_LIMIT = 256 << 20
+
+_HOPELESS = (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.InvalidURL)
 
 log = logging.getLogger("whileai.platform")
 
@@ -57,60 +54,6 @@ class _NotOurs(logging.Filter):
 
 
 logging.getLogger("httpx").addFilter(_NotOurs())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """One logical request, whatever number of attempts it takes.
-
-    Attributes:
-        replayable: Doing it twice is the same as doing it once.
-        idempotency_key: Lets a server that honours it take a repeat for the first one.
-        probe: Ask a server not heard of yet whether it honours the key, before a repeat.
-        done_when_repeated: Statuses that mean "it worked" when they answer a repeat.
-    """
-
-    method: str
-    url: str
-    headers: Mapping[str, str] = field(default_factory=dict)
-    content: Callable[[], bytes | AsyncIterator[bytes]] = bytes
-    presigned: bool = False
-    replayable: bool = True
-    idempotency_key: str | None = None
-    probe: bool = False
-    done_when_repeated: frozenset[int] = frozenset()
-
-    @property
-    def shown(self) -> str:
-        """The address as messages may show it."""
-        return shown_url(self.url, presigned=self.presigned)
-
-
-class _Deadline:
-    """One bound for all attempts of a call; it grows with the bytes that came through."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self.started = time.monotonic()
-        self.scope = anyio.CancelScope(deadline=anyio.current_time() + seconds)
-
-    @property
-    def remaining(self) -> float:
-        return self.scope.deadline - anyio.current_time()
-
-    @property
-    def elapsed(self) -> float:
-        return time.monotonic() - self.started
-
-    def allow_for(self, received: int) -> None:
-        extra = received * SECONDS_PER_MEGABYTE / 1_000_000
-        self.scope.deadline += extra
-        self.seconds += extra
-
-
-def transfer_seconds(size: int) -> float:
-    """Return the time a transfer of so many bytes may take: a floor plus a minimal rate."""
-    return REQUEST_SECONDS + SECONDS_PER_MEGABYTE * size / 1_000_000
 
 
 class Transport:
@@ -220,7 +163,7 @@ class Transport:
     async def download(self, url: str, file: IO[bytes]) -> int:
         """Fetch bytes into a file opened for this; every attempt starts it anew."""
 
-        async def into_file(response: httpx.Response, deadline: _Deadline) -> int:
+        async def into_file(response: httpx.Response, deadline: Deadline) -> int:
             file.seek(0)
             file.truncate()
             received = 0
@@ -262,7 +205,7 @@ class Transport:
     # -- sending
 
     async def _json(self, call: Call, *, seconds: float = REQUEST_SECONDS) -> Reply:
-        async def read(response: httpx.Response, _: _Deadline) -> Reply:
+        async def read(response: httpx.Response, _: Deadline) -> Reply:
             body = await _read_limited(response, _REPLY_LIMIT)
             return self._parse(call, response, body)
 
@@ -290,12 +233,12 @@ class Transport:
     async def _send(
         self,
         call: Call,
-        read: Callable[[httpx.Response, _Deadline], Awaitable[T]],
+        read: Callable[[httpx.Response, Deadline], Awaitable[T]],
         *,
         seconds: float,
         when_repeated: Callable[[], T] | None = None,
     ) -> T:
-        deadline = _Deadline(seconds)
+        deadline = Deadline(seconds)
         last: PlatformError | None = None
         with deadline.scope:
             for attempt in range(1, _retry.TRIES + 1):
@@ -305,9 +248,11 @@ class Transport:
                     last = failed.error
                     if attempt > 1 and last.status in call.done_when_repeated and when_repeated:
                         return when_repeated()
-                    if attempt == _retry.TRIES or not await self._may_repeat(call, failed):
+                    if not await self._may_repeat(call, failed):
+                        raise _with_doubt(call, failed) from None
+                    if attempt == _retry.TRIES:
                         raise last from None
-                    wait = _retry.backoff(attempt) if failed.wait is None else failed.wait
+                    wait = failed.wait or _retry.backoff(attempt)
                     if wait >= deadline.remaining:
                         raise last from None
                 log.info("%s %s failed; trying again in %.1f s", call.method, call.shown, wait)
@@ -331,15 +276,15 @@ class Transport:
             method="GET", url=self._url(("datasets",)), headers=headers, idempotency_key=key
         )
         try:
-            await self._attempt(call, _read_nothing, _Deadline(REQUEST_SECONDS))
+            await self._attempt(call, _read_nothing, Deadline(REQUEST_SECONDS))
         except Failed:
             log.debug("could not ask the server about idempotency keys")
 
     async def _attempt(
         self,
         call: Call,
-        read: Callable[[httpx.Response, _Deadline], Awaitable[T]],
-        deadline: _Deadline,
+        read: Callable[[httpx.Response, Deadline], Awaitable[T]],
+        deadline: Deadline,
     ) -> T:
         request_id = uuid.uuid4().hex
         headers = dict(call.headers)
@@ -393,8 +338,7 @@ class Transport:
         )
         # What never got a connection never left; other faults may hide a request that worked.
         untouched = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
-        hopeless = (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.InvalidURL)
-        if isinstance(error, hopeless):
+        if isinstance(error, _HOPELESS) or "CERTIFICATE_VERIFY_FAILED" in reason:
             failure.retryable = False
         return Failed(failure, untouched=untouched)
 
@@ -409,7 +353,7 @@ def _segment(text: str) -> str:
         raise InputError(f"{text!r} holds a lone surrogate and cannot name anything") from None
 
 
-async def _read_nothing(response: httpx.Response, _: _Deadline) -> None:
+async def _read_nothing(response: httpx.Response, _: Deadline) -> None:
     async for _chunk in response.aiter_raw():
         pass
 
@@ -425,7 +369,15 @@ async def _read_limited(response: httpx.Response, limit: int, *, cut: bool = Fal
     return bytes(body[:limit])
 
 
-def _out_of_time(call: Call, deadline: _Deadline, last: PlatformError | None) -> Unavailable:
+def _with_doubt(call: Call, failed: Failed) -> PlatformError:
+    """Say so when a request that is not repeated may have been carried out all the same."""
+    error = failed.error
+    if error.retryable and not call.replayable and not failed.untouched:
+        error.args = (f"{error}; the platform may have carried it out all the same",)
+    return error
+
+
+def _out_of_time(call: Call, deadline: Deadline, last: PlatformError | None) -> Unavailable:
     before = f"; the attempt before: {last}" if last is not None else ""
     return Unavailable(
         f"{call.method} {call.shown} was not done after {deadline.elapsed:.1f} s (time allowed: "
