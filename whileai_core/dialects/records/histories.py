@@ -51,7 +51,7 @@ class Thread:
         for turn in map(_turn, history):
             found = self._find(turn, place)
             if found is None:
-                if not (isinstance(turn.event, Result) and self._find(turn, 0) is not None):
+                if not self._is_told(turn, new):
                     new.append(turn)
                 continue
             self._turns[found:found] = new
@@ -62,7 +62,7 @@ class Thread:
     def add_tool_run(self, call: Call, result: Result | None) -> None:
         """Add a tool run: the result of a known call, or a call no message told of."""
         turn = _turn(call)
-        calls = [i for i, known in enumerate(self._turns) if _names(known.event, call.name)]
+        calls = [i for i, known in enumerate(self._turns) if _is_of(known.event, Call, call.name)]
         unanswered = [i for i in calls if not self._answered(i)]
         alike = [i for i in unanswered if self._turns[i].same(turn)]
         if alike or (unanswered and call.id is None):
@@ -76,6 +76,24 @@ class Thread:
             if self._turns[index].same(turn):
                 return index
         return None
+
+    def _is_told(self, turn: _Turn, new: list[_Turn]) -> bool:
+        """Tell whether a result is known though it stands elsewhere, or in another form.
+
+        What a tool gave and what the model was shown of it can differ; a result that finds no
+        open call of its tool is the same result again.
+        """
+        result = turn.event
+        if not isinstance(result, Result):
+            return False
+        if self._find(turn, 0) is not None:
+            return True
+        if result.id is not None:
+            return False
+        known = [t.event for t in self._turns + new]
+        calls = sum(_is_of(event, Call, result.name) for event in known)
+        answers = sum(_is_of(event, Result, result.name) for event in known)
+        return 0 < calls <= answers
 
     def _answered(self, index: int) -> bool:
         call = self._turns[index]
@@ -103,8 +121,8 @@ def _turn(event: Event) -> _Turn:
     return _Turn(event, None, (type(event).__name__, folded(event.text)))
 
 
-def _names(event: Event, name: str) -> bool:
-    return isinstance(event, Call) and event.name == name
+def _is_of(event: Event, kind: type[Call | Result], name: str | None) -> bool:
+    return isinstance(event, kind) and (name is None or event.name in (name, None))
 
 
 def _canonical(value: object) -> bytes:

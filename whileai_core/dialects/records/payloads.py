@@ -55,7 +55,7 @@ def _events(
     if not isinstance(value, dict):
         return []
     if _is_message(value):
-        return events_of([value])
+        return events_of([_with_calls(value)])
     if _is_bare_call(value):
         return [_bare_call(value)]
     return _of_object(value, keys, speaker, depth)
@@ -79,7 +79,7 @@ def _of_list(
     if items and isinstance(items[0], list):  # a batch: one list of messages per prompt
         return _events(items[0], keys, speaker, depth - 1)
     if any(isinstance(item, dict) and _is_message(item) for item in items):
-        return events_of(items)
+        return events_of([_with_calls(obj(item)) for item in items])
     if any(_is_bare_call(obj(item)) for item in items):
         return _bare_calls(items)
     said = text_of(items)
@@ -102,6 +102,25 @@ def _is_message(record: Object) -> bool:
     if kind in ("human", "ai", "tool", "system"):
         return "content" in record or "data" in record
     return "from" in record and "value" in record
+
+
+def _with_calls(message: Object) -> Object:
+    """Take calls out of the content, where some frameworks write them as JSON text."""
+    content = message.get("content")
+    if (
+        message.get("role") != "assistant"
+        or not isinstance(content, str)
+        or '"function"' not in content
+    ):
+        return message
+    calls = decoded(content)
+    if (
+        isinstance(calls, list)
+        and calls
+        and all("name" in obj(obj(c).get("function")) for c in calls)
+    ):
+        return message | {"content": None, "tool_calls": calls}
+    return message
 
 
 # Calls outside any message: {"toolCallId", "toolName", "input" or "args"}.

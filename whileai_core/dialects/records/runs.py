@@ -112,8 +112,11 @@ def _tool_events(run: Run) -> tuple[Call, Result | None]:
 
 def _tool_input(payload: object) -> Object:
     given = arguments_of(payload)
-    if isinstance(given.get("args"), dict) and "name" in given and "id" in given:
-        return obj(given["args"])  # graph frameworks hand a tool the whole call of the model
+    for key in ("args", "input"):
+        # The whole call of the model {name, args, id}, or the arguments under one key.
+        inner = given.get(key)
+        if isinstance(inner, dict) and given.keys() <= {key, "name", "id", "type"}:
+            return inner
     if not given and isinstance(payload, str) and payload.strip() not in ("", "{}", "null"):
         return {"input": payload}
     return given
@@ -121,14 +124,14 @@ def _tool_input(payload: object) -> Object:
 
 def _tool_value(output: object) -> Any:
     value = decoded(output)
+    if set(obj(value)) in ({"output"}, {"content"}):
+        value = decoded(next(iter(value.values())))
     record = obj(value)
-    if "output" in record and len(record) == 1:
-        value, record = decoded(record["output"]), obj(decoded(record["output"]))
     if "tool_call_id" in record or record.get("type") in ("tool", "constructor"):
         for event in input_events([record]):
             if isinstance(event, Result):
                 return event.value
-    return result_of(value)
+    return result_of(value) if value not in ("", {}, []) else None
 
 
 def _has_ask(events: list[Event]) -> bool:
@@ -149,6 +152,7 @@ def _with_frame(pieced: list[Event], whole: list[Event]) -> list[Event]:
     kept = [e for e in pieced if not isinstance(e, Ask) or folded(e.text) in asked]
     if not _has_ask(kept):
         kept = [event for event in whole if isinstance(event, Ask)] + kept
+    kept = [event for event in whole if isinstance(event, Instruct)] + kept
     last = next((event for event in reversed(whole) if isinstance(event, Say)), None)
     said = next((event for event in reversed(kept) if isinstance(event, Say)), None)
     if last is not None and (said is None or folded(said.text) != folded(last.text)):
