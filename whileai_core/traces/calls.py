@@ -12,10 +12,6 @@ if TYPE_CHECKING:
 
     from whileai_core.rows import Row, Step
 
-# Spellings that `load_traces` renames; rows that did not pass through it may still have them.
-_ARGUMENT_KEYS = ("input", "args", "parameters")
-_RESULT_KEYS = ("output", "response")
-
 JsonObject = dict[str, Any]
 
 
@@ -42,7 +38,7 @@ def tool_calls(row: Row) -> Iterator[ToolCall]:
         return
     for step in steps:
         if isinstance(step, dict) and (tool := step.get("tool")):
-            result = step["result"] if "result" in step else _first(step, _RESULT_KEYS)
+            result = step.get("result")
             yield ToolCall(
                 tool if type(tool) is str else plain_text(tool),
                 arguments_of(step),
@@ -53,7 +49,7 @@ def tool_calls(row: Row) -> Iterator[ToolCall]:
 
 def arguments_of(step: Step) -> JsonObject:
     """Return the arguments of a tool step as an object; JSON text is read."""
-    value = step["arguments"] if "arguments" in step else _first(step, _ARGUMENT_KEYS)
+    value = step.get("arguments")
     return value if type(value) is dict else as_object(value)
 
 
@@ -68,7 +64,3 @@ def as_object(value: object) -> JsonObject:
             return {}
         return parsed if isinstance(parsed, dict) else {}
     return {}
-
-
-def _first(step: Step, keys: tuple[str, ...]) -> Any:
-    return next((step[key] for key in keys if key in step), None)

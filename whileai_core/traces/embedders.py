@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from whileai_core.errors import InputError, MissingExtra, SettingsError
 
@@ -20,14 +21,31 @@ _log = logging.getLogger(__name__)
 
 Embed: TypeAlias = "Callable[[Sequence[str]], Matrix]"
 
+
+class Embedding(NamedTuple):
+    """How texts are compared.
+
+    Attributes:
+        embed: Texts to a matrix with one row per text.
+        sharpness: Similarity is the cosine to this power.
+    """
+
+    embed: Embed
+    sharpness: float = 1.0
+
+    def cosine(self, similarity: float) -> float:
+        """Return the cosine at which a similarity is reached."""
+        return similarity ** (1 / self.sharpness) if similarity > 0 else similarity
+
+
 _LARGEST = 1e60
 _LOCAL = ("bge", "sentence-transformers")
 _REMOTE = ("ollama", "openai")
 _DEFAULT_LOCAL_MODEL = "BAAI/bge-small-en-v1.5"
 
 
-def embedding(embedder: object) -> Embed:
-    """Return a function from texts to a matrix with one row per text.
+def embedding(embedder: object) -> Embedding:
+    """Return how texts are compared by an embedder given by name, function or object.
 
     Args:
         embedder: `"hash"` (None too) or `"ngram"`, both built in; `"bge"` or
@@ -50,19 +68,19 @@ def embedding(embedder: object) -> Embed:
             f"embedder is {type(embedder).__name__}; give a name, a function from texts to "
             "vectors, or an object with embed(texts)"
         )
-    return _checked(embed)
+    return Embedding(_checked(embed))
 
 
-def _named(name: str) -> Embed:
+def _named(name: str) -> Embedding:
     kind, _, model = name.partition(":")
     if name == "ngram":
-        from whileai_core.traces.ngrams import NgramEmbedder
+        from whileai_core.traces.ngrams import SHARPNESS, NgramEmbedder
 
-        return NgramEmbedder().embed
+        return Embedding(NgramEmbedder().embed, SHARPNESS)
     if kind == "modal":
         _log.warning("embedder %r is a service of the peer; the hash embedder is used", kind)
     elif kind in _LOCAL:
-        return _checked(_local_model(model or _DEFAULT_LOCAL_MODEL))
+        return Embedding(_checked(_local_model(model or _DEFAULT_LOCAL_MODEL)))
     elif kind in _REMOTE:
         raise SettingsError(
             f"embedder {kind!r} is not called from here; pass a function from texts to vectors "
@@ -75,18 +93,18 @@ def _named(name: str) -> Embed:
         )
     from whileai_core.traces.hashwords import HashEmbedder
 
-    return HashEmbedder().embed
+    return Embedding(HashEmbedder().embed)
 
 
 def _local_model(model: str) -> Callable[[list[str]], Any]:
     try:
-        from sentence_transformers import SentenceTransformer
+        library = import_module("sentence_transformers")
     except ImportError:
         raise MissingExtra(
             "local embedding models need the package sentence-transformers: "
             "pip install sentence-transformers"
         ) from None
-    encode: Callable[[list[str]], Any] = SentenceTransformer(model).encode
+    encode: Callable[[list[str]], Any] = library.SentenceTransformer(model).encode
     return encode
 
 

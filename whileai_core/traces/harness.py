@@ -23,8 +23,9 @@ _JSON_TYPES: dict[type, frozenset[str]] = {
     float: frozenset({"number"}),
     list: frozenset({"array"}),
     dict: frozenset({"object"}),
+    object: frozenset({"string"}),
+    str: frozenset({"string"}),
 }
-_STRING = frozenset({"string"})
 
 # The argument names of one call and, behind them, as many value types. Calls of one tool repeat
 # a few of these forms, so that little is left to do per call.
@@ -228,7 +229,10 @@ def _with_inner(kind: str, inner: _Inner | None) -> dict[str, Any]:
 
 
 def _json_types(kind: type) -> frozenset[str]:
-    return next((_JSON_TYPES[base] for base in kind.__mro__ if base in _JSON_TYPES), _STRING)
+    known = _JSON_TYPES.get(kind)
+    if known is None:
+        known = next(_JSON_TYPES[base] for base in kind.__mro__ if base in _JSON_TYPES)
+    return known
 
 
 def _one_type(types: set[str]) -> str:

@@ -45,17 +45,30 @@ def as_schema_row(item: object) -> Row | None:
         if not isinstance(item, Mapping):
             return None
         item = dict(item)
-    if "prompt" in item and "steps" in item and (item["steps"] or not _holds_a_list(item)):
+    if "prompt" in item and "steps" in item and _settled(item):
         return item
     from whileai_core.dialects.normalise import as_row
 
-    row = as_row(item)
+    try:
+        row = as_row(item)
+    except ValueError:  # nested too deep to be copied: read what can be read of it as it is
+        row = None
     return item if row is None else row
 
 
-def _holds_a_list(item: Row) -> bool:
-    """Tell whether a row without steps may still carry turns under another key."""
-    return any(type(value) is list and value for value in item.values())
+def _settled(item: Row) -> bool:
+    """Tell whether the steps are the schema's, judged by the first tool step.
+
+    Without steps the turns may still stand under another key, as a list.
+    """
+    steps = item["steps"]
+    if not steps:
+        return not any(type(value) is list and value for value in item.values())
+    if type(steps) is list:
+        for step in steps:
+            if type(step) is dict and "tool" in step:
+                return "arguments" in step and "result" in step
+    return True
 
 
 def rows_with_items(source: object) -> Iterator[tuple[Any, Row]]:

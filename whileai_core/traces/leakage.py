@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from whileai_core.errors import InputError
-from whileai_core.traces.embedders import embedding
+from whileai_core.traces.copies import find_copies
 from whileai_core.traces.intake import as_schema_row
-from whileai_core.traces.neighbours import PairSearch
-from whileai_core.traces.tasks import fold
 from whileai_core.traces.values import plain_text
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 DEFAULT_THRESHOLD = 0.9
 DEFAULT_EXAMPLES = 20
 _SHOWN_CHARACTERS = 200
 
 Report = dict[str, Any]
-
-_PLAIN_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
 
 
 def leakage_report(
@@ -106,8 +97,8 @@ def _check(
     found = find_copies(texts, known.texts, threshold=threshold, embedder=embedder)
     report["n_leaky"] = int(found.flagged.sum())
     report["max_similarity"] = found.largest
-    listed = found.flagged.nonzero()[0][: max(0, examples)]
-    for row, similarity, source in found.details(listed):
+    listed = found.flagged.nonzero()[0][: max(0, examples)].tolist()
+    for row, similarity, source in found.matches(listed):
         report["leaky"].append(
             {
                 "row": row,
@@ -118,78 +109,6 @@ def _check(
             }
         )
     return _Verdict(report, found.flagged.tolist())
-
-
-class Copies(NamedTuple):
-    """Which texts are copies of a source.
-
-    Attributes:
-        flagged: One flag per text.
-        largest: The largest similarity of all pairs.
-        exact: Position of a text that is an exact copy -> position of the first equal source.
-        places: Position of every other text -> its row in `search`.
-        search: The pair search over the texts that are no exact copies.
-    """
-
-    flagged: NDArray[np.bool_]
-    largest: float
-    exact: dict[int, int]
-    places: dict[int, int]
-    search: PairSearch | None
-
-    def details(self, positions: NDArray[np.int64]) -> list[tuple[int, float, int]]:
-        """Return (text, similarity, source) for the texts at `positions`; the first source wins."""
-        import numpy as np
-
-        found = {text: (1.0, source) for text, source in self.exact.items()}
-        others = [text for text in positions.tolist() if text not in self.exact]
-        if self.search is not None and others:
-            near = self.search.nearest(np.array([self.places[text] for text in others]))
-            pairs = zip(near.similarity.tolist(), near.source.tolist(), strict=True)
-            found.update(zip(others, pairs, strict=True))
-        return [(text, *found[text]) for text in positions.tolist()]
-
-
-def find_copies(
-    texts: list[str], sources: list[str], *, threshold: float, embedder: object
-) -> Copies:
-    """Find the texts with a source of at least `threshold`; exact copies need no comparison.
-
-    Memory is linear in the texts: no table of pairs is ever whole.
-    """
-    import numpy as np
-
-    embed = embedding(embedder)
-    first_source: dict[str, int] = {}
-    for position, source in enumerate(sources):
-        first_source.setdefault(_exact_form(source), position)
-    exact: dict[int, int] = {}
-    others: list[int] = []
-    for position, text in enumerate(texts):
-        equal = first_source.get(_exact_form(text)) if text else None
-        if equal is None:
-            others.append(position)
-        else:
-            exact[position] = equal
-    flagged = np.zeros(len(texts), dtype=np.bool_)
-    flagged[list(exact)] = True
-    if not others:
-        return Copies(flagged, 1.0, exact, {}, None)
-    search = PairSearch(*_both(embed, [texts[position] or " " for position in others], sources))
-    maxima = search.maxima()
-    flagged[others] = search.flags(maxima, min(threshold, 1.0))
-    largest = 1.0 if exact else search.largest(maxima)
-    places = {position: place for place, position in enumerate(others)}
-    return Copies(flagged, largest, exact, places, search)
-
-
-def _both(embed: Any, texts: list[str], sources: list[str]) -> tuple[Any, Any]:
-    rows, against = embed(texts), embed(sources)
-    if rows.shape[1] != against.shape[1]:
-        raise InputError(
-            f"the embedder returned vectors of {rows.shape[1]} and of {against.shape[1]} numbers"
-        )
-    return rows, against
 
 
 def _items(given: object) -> list[Any]:
@@ -222,11 +141,3 @@ def _text_of(item: Any) -> str:
             prompt = (as_schema_row(item) or {}).get("prompt")
         return plain_text(prompt).strip()
     return plain_text(item).strip()
-
-
-def _exact_form(text: str) -> str:
-    """Fold what hides an exact copy: case, spacing, Unicode form, typographic quotes."""
-    folded = fold(text)
-    if folded.isascii():
-        return folded
-    return unicodedata.normalize("NFKC", folded).translate(_PLAIN_QUOTES)

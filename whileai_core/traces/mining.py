@@ -24,7 +24,8 @@ _NO_WORLD_STATE = frozenset({"", "unspecified", "unknown"})
 class Counts:
     """Everything the reports need to know about a run of rows.
 
-    Counts pickle, so that a shard can be mined in another process. They grow with the number
+    `rows` are the items that are objects; `n` counts the others too. Counts pickle, so that a
+    shard can be mined in another process. They grow with the number
     of distinct asks and behaviours, not with the size of the rows.
     """
 
@@ -45,11 +46,16 @@ class Counts:
 
     def add(self, item: object) -> None:
         """Count one item; one that is no object counts in `n` alone."""
-        position = self.n
-        self.n += 1
         row = as_schema_row(item)
         if row is None:
-            return
+            self.n += 1
+        else:
+            self.add_row(row)
+
+    def add_row(self, row: Row) -> None:
+        """Count one row that is known to be in the schema."""
+        position = self.n
+        self.n += 1
         self.rows += 1
         calls = list(tool_calls(row))
         fault = self._count_calls(calls) or self._planned(row, calls)

@@ -99,6 +99,53 @@ class PairSearch:
         return Nearest(np.minimum(similarity, 1.0)[places], source[places])
 
 
+def group_by_leader(vectors: Matrix, limit: float) -> list[int]:
+    """Give each vector the position of its leader: the nearest one before it that leads.
+
+    A vector without a leader of at least `limit` cosine leads from then on. Leaders are settled
+    in float32; memory is twice that of the vectors.
+    """
+    import numpy as np
+
+    unit = _unit(vectors)
+    led = np.empty_like(unit)
+    leaders: list[int] = []
+    groups: list[int] = []
+    for start in range(0, len(unit), _ROWS):
+        block = unit[start : start + _ROWS]
+        best, where = _nearest_leader(block, led[: len(leaders)])
+        inside = block @ block.T
+        leads = np.zeros(len(block), dtype=np.bool_)
+        for place in range(len(block)):
+            if best[place] >= limit - _DOUBT:
+                groups.append(leaders[where[place]])
+                continue
+            near = np.where(leads, inside[place], -1.0)
+            leads[place] = near.max() < limit - _DOUBT
+            groups.append(start + (place if leads[place] else int(near.argmax())))
+        fresh = np.flatnonzero(leads)
+        led[len(leaders) : len(leaders) + len(fresh)] = block[fresh]
+        leaders += (fresh + start).tolist()
+    return groups
+
+
+def _nearest_leader(
+    block: NDArray[np.float32], led: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    import numpy as np
+
+    best = np.full(len(block), -1.0, dtype=np.float32)
+    where = np.zeros(len(block), dtype=np.int64)
+    for first in range(0, len(led), _SOURCES):
+        products = block @ led[first : first + _SOURCES].T
+        top = products.argmax(axis=1)
+        here = products[np.arange(len(block)), top]
+        better = here > best
+        best[better] = here[better]
+        where[better] = top[better] + first
+    return best, where
+
+
 def _unit(vectors: Any) -> NDArray[np.float32]:
     import numpy as np
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from whileai_core.dialects.normalise import is_canonical
+from whileai_core.dialects.reading import Item, RowItem, SpanItem, read_items
+from whileai_core.sources.items import Origin, Reject
 from whileai_core.traces.dimensions import SPECIAL_TOOLS, Axes, aim, build_dimensions
-from whileai_core.traces.mining import Counts, count_traces
+from whileai_core.traces.mining import Counts
 from whileai_core.traces.toolset import tool_schemas
 
 _AIMED_AXES = ("tool", "tool_condition", "world_state")
 _STARTING_POINTS = frozenset({"success", "entity exists", "no fault"})
 _LISTED = 5
+_IN_MEMORY = Origin("<memory>")
 _AXIS_WORDS = {"tool": "tools", "tool_condition": "faults", "world_state": "world states"}
 
 Report = dict[str, Any]
@@ -29,12 +33,44 @@ def trace_report(traces: object, tools: object = None, policy: str = "") -> Repo
         TypeError: `traces` holds no items, or an entry of `tools` is no tool.
         FileNotFoundError: `traces` is a path that is not there.
     """
-    from whileai_core.dialects.load import load_traces
+    schemas = tool_schemas(tools)
+    counts, dropped = _counted(traces)
+    return report_from_counts(counts, tools=schemas, policy=policy, dropped=dropped)
 
-    items = list(traces) if isinstance(traces, Iterator | list | tuple) else None
-    rows = load_traces(traces if items is None else items)
-    dropped = 0 if items is None else max(0, len(items) - len(rows))
-    return report_from_counts(count_traces(rows), tools=tools, policy=policy, dropped=dropped)
+
+def _counted(traces: object) -> tuple[Counts, int]:
+    """Fold whatever can be read into counts, one item at a time; say how many gave no row."""
+    counts, spans = Counts(), []
+    dropped = 0
+    for item in _read(traces):
+        if isinstance(item, RowItem):
+            counts.add_row(item.row)
+        elif isinstance(item, SpanItem):
+            spans.append(item.span)
+        elif isinstance(item, Reject):
+            dropped += 1
+    if spans:
+        from whileai_core.dialects.spans import rows_from_spans
+
+        for row in rows_from_spans(spans):
+            counts.add_row(row)
+    return counts, dropped
+
+
+def _read(traces: object) -> Iterator[Item]:
+    """Read a source; rows in memory that are in the schema already are not copied."""
+    if isinstance(traces, list | tuple) and traces and _is_row(traces[0]):
+        for item in traces:
+            if _is_row(item):
+                yield RowItem(item, "rows", _IN_MEMORY)
+            else:
+                yield from read_items([item])
+    else:
+        yield from read_items(traces)
+
+
+def _is_row(item: object) -> bool:
+    return type(item) is dict and is_canonical(item)
 
 
 def report_from_counts(

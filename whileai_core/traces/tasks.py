@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
 from typing import TYPE_CHECKING
 
+from whileai_core.rows import row_id
 from whileai_core.traces.values import plain_text
 
 if TYPE_CHECKING:
@@ -33,3 +35,14 @@ def canonical_task(row: Row) -> str | None:
             return text if text.strip() else None
     prompt = row.get("prompt")
     return fold(plain_text(prompt)) or None if prompt else None
+
+
+def task_digest(row: Row) -> str:
+    """Return the key under which a row's task is remembered: 32 hex digits, no text in them.
+
+    A row that is a task of its own is known by its content.
+    """
+    task = canonical_task(row)
+    if task is None:
+        return row_id(row)
+    return hashlib.sha256(task.encode("utf-8", "surrogatepass")).hexdigest()[:32]
