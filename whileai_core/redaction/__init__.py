@@ -13,7 +13,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whileai_core.errors import SettingsError
-from whileai_core.redaction.detection import KINDS, Detection
+from whileai_core.redaction.detection import KINDS, Detection, require_libraries
 from whileai_core.redaction.keyfile import read_or_create
 from whileai_core.redaction.surrogates import Surrogates
 from whileai_core.redaction.tree import Leaf, Tree
@@ -60,6 +60,7 @@ class Redactor:
 
         Raises:
             SettingsError: The key is too short or a kind is unknown.
+            MissingExtra: The extra `redaction` is not installed.
         """
         if len(key) < _SHORTEST_KEY:
             raise SettingsError(f"a redaction key needs at least {_SHORTEST_KEY} bytes")
@@ -69,6 +70,7 @@ class Redactor:
         self._surrogates = Surrogates(key)
         self._kinds = frozenset(KINDS if kinds is None else kinds)
         self.counts: Counter[str] = Counter()
+        require_libraries(self._kinds)
 
     @classmethod
     def from_home(cls, settings: Settings) -> Redactor:
@@ -76,24 +78,17 @@ class Redactor:
 
         Raises:
             StoreError: The key file cannot be read or written.
+            MissingExtra: The extra `redaction` is not installed.
         """
         return cls(read_or_create(settings.home / "redaction.key"))
 
     def row(self, row: Row) -> Row:
-        """Return a redacted deep copy of a row; the input is never changed.
-
-        Raises:
-            MissingExtra: The extra `redaction` is not installed.
-        """
+        """Return a redacted deep copy of a row; the input is never changed."""
         redacted: Row = self._redact(row)
         return redacted
 
     def text(self, text: str) -> str:
-        """Return a text redacted; JSON text is redacted inside and stays JSON.
-
-        Raises:
-            MissingExtra: The extra `redaction` is not installed.
-        """
+        """Return a text redacted; JSON text is redacted inside and stays JSON."""
         return str(self._redact(text))
 
     def _redact(self, value: object) -> Any:
@@ -148,6 +143,7 @@ def scan(value: object) -> list[Finding]:
     Raises:
         MissingExtra: The extra `redaction` is not installed.
     """
+    require_libraries(KINDS)
     tree = Tree(value)
     findings = [
         Finding(hit.kind, tree.path(tree.leaf(index)))

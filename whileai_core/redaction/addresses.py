@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _DOMAIN = re.compile(r"@(?:[\w-]{1,63}\.){1,8}(?!\d+(?!\w))[^\W_]{2,24}(?![\w@])")
-_LOCAL_PART = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]{0,63}[\w+%-]\Z")
+_LOCAL_PART_BACKWARDS = re.compile(r"[\w+%-][\w.!#$%&'*+/=?^`{|}~-]{0,63}")
 _LOCAL_LENGTH = 64
+_SSH_USER = "git"  # git@host:path is an address of a repository
 _LEADING_PUNCTUATION = "'`!#$%&*/=?^{|}~.-"
 _IPV4 = re.compile(
     rf"[0-9]{FIRST}(?<!\w\..)\d?\d?"
@@ -39,14 +40,14 @@ def find_emails(text: str, _: Shape) -> Iterator[Hit]:
     """Report e-mail addresses."""
     for match in _DOMAIN.finditer(text):
         begin = max(0, match.start() - _LOCAL_LENGTH)
-        local = _LOCAL_PART.search(text[begin : match.start()])
+        local = _LOCAL_PART_BACKWARDS.match(text[begin : match.start()][::-1])
         if local is None:
             continue
-        name = local[0].lstrip(_LEADING_PUNCTUATION)
+        name = local[0][::-1].lstrip(_LEADING_PUNCTUATION)
         start = match.start() - len(name)
         if text[start - 1 : start] == "\\" and name[0] in "nrtbf":
             start += 1  # the letter of an escape in raw JSON
-        if start < match.start():
+        if start < match.start() and text[start : match.start()] != _SSH_USER:
             yield Hit(start, match.end(), "email", text[start : match.end()])
 
 

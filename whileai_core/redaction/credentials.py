@@ -96,7 +96,6 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _PASSWORD_NAME = re.compile(r"pass|pwd|cookie", re.IGNORECASE)
-_TOKEN_SHAPE = b"w" * 15  # every provider's token has so many word characters in a row
 _SHORTEST_SECRET = 4
 _SHORTEST_BARE = 6
 _LONGEST_NAME = 40
@@ -108,9 +107,9 @@ def find(text: str, shape: Shape) -> Iterator[Hit]:
         yield from _whole(_PRIVATE_KEY, text, "private-key")
     if "eyJ" in text:
         yield from _tokens(_JWT, text, "jwt")
-    if _TOKEN_SHAPE in shape.words:
-        for needle, pattern in _provider_patterns():
-            if needle in text:
+    if shape.tokens:
+        for needle, pattern in provider_patterns():
+            if needle in shape.tokens:
                 yield from _tokens(pattern, text)
     if "earer" in text or "EARER" in text:
         yield from (_credential(match, 1) for match in _BEARER.finditer(text))
@@ -144,20 +143,27 @@ def is_field_secret(key: object, value: str) -> bool:
 
 
 @cache
-def _provider_patterns() -> list[tuple[str, re.Pattern[str]]]:
-    patterns: list[tuple[str, re.Pattern[str]]] = []
+def provider_patterns() -> list[tuple[bytes, re.Pattern[str]]]:
+    """Return the expressions for providers' tokens, each with bytes that every match contains.
+
+    Raises:
+        MissingExtra: `detect-secrets` is not installed.
+    """
+    patterns: list[tuple[bytes, re.Pattern[str]]] = []
     try:
         for module, plugin, needles in _PLUGINS:
             found = getattr(import_module(f"detect_secrets.plugins.{module}"), plugin)
             # The second AWS pattern wants a variable name and quotes; fields cover it.
             denylist = tuple(found.denylist)[: 1 if module == "aws" else None]
-            patterns += [(needle, pattern) for needle in needles for pattern in denylist]
+            patterns += [(needle.encode(), pattern) for needle in needles for pattern in denylist]
     except ImportError as error:
         raise MissingExtra(
             "redaction needs the package detect-secrets; "
             "install it with: pip install 'whileai-pipelines[redaction]'"
         ) from error
-    patterns += [(prefix, re.compile(re.escape(prefix) + rest)) for prefix, rest in _PREFIXES]
+    patterns += [
+        (prefix.encode(), re.compile(re.escape(prefix) + rest)) for prefix, rest in _PREFIXES
+    ]
     return patterns
 
 

@@ -33,6 +33,18 @@ _SHORTEST_LEARNED = 6
 _NOT_A_WORD = re.compile(r"[^A-Za-z]")
 
 
+def require_libraries(kinds: Collection[str]) -> None:
+    """Load what the kinds need now, not in the middle of a night.
+
+    Raises:
+        MissingExtra: A library of the extra `redaction` is not installed.
+    """
+    if "secret" in kinds:
+        credentials.provider_patterns()
+    if "phone" in kinds:
+        numbers.phone_library()
+
+
 class Detection:
     """The hits in the texts of a tree.
 

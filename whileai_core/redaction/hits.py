@@ -20,18 +20,31 @@ _WORDS = bytes(
 )
 
 
+_RUN = b"w" * 15  # every provider's token has so many in a row
+_IN_FRONT = 24
+
+
 class Shape:
     """The outline of a text, to see at once which detectors have nothing to look for.
 
     Attributes:
-        digits: The text with `0` for every digit.
-        words: The text with `w` for ASCII letters, digits, `_` and `-`, and spaces for the rest.
+        digits: The text in UTF-8 with `0` for every digit.
+        tokens: Only the long runs of ASCII letters, digits, `_` and `-`, each with a few bytes
+            in front: where the tokens of providers must be.
     """
 
     def __init__(self, text: str) -> None:
         raw = text.encode("utf-8", "surrogatepass")
         self.digits = raw.translate(_DIGITS)
-        self.words = raw.translate(_WORDS)
+        words = raw.translate(_WORDS)
+        runs = []
+        start = words.find(_RUN)
+        while start >= 0:
+            end = words.find(b" ", start)
+            end = len(words) if end < 0 else end
+            runs.append(raw[max(0, start - _IN_FRONT) : end])
+            start = words.find(_RUN, end)
+        self.tokens = b" ".join(runs)
 
 
 class Hit(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from whileai_core.errors import MissingExtra
@@ -48,12 +49,15 @@ _IBAN_LENGTHS = {
 _GAP = "[ ().\\-/\u00a0\u2010-\u2013]"
 _INTERNATIONAL = tuple(
     re.compile(rf"{prefix}(?:{_GAP}{{0,2}}[0-9]){{6,14}}(?!\w)")
-    for prefix in (r"\+(?<![\w+].)[1-9]", r"00(?:(?<!\w..)|(?<=\\[nrtbf]..))(?<![.,+-]..)[1-9]")
+    for prefix in (
+        r"\+(?:(?<![\w+].)|(?<=\\[nrtbf].))[1-9]",
+        r"00(?:(?<!\w..)|(?<=\\[nrtbf]..))(?<![.,+-]..)[1-9]",
+    )
 )
 _NORTH_AMERICAN = re.compile(
     rf"[1-9(]{FIRST}(?<![\w.+-][-.].)(?<![+].)"
-    r"(?:(?<=1)[-. ]?\(?(?=[2-9])\d)?(?:(?<=\()[2-9])?"
-    r"\d\d(?:\) ?\d{3}[-. ]|(?P<gap>[-.])\d{3}(?P=gap))\d{4}" + _END
+    r"(?:(?<=1)[-. ]?\(?[2-9]|(?<=\()[2-9]|(?<=[2-9]))\d\d"
+    r"(?:\) ?\d{3}[-. ]|(?P<gap>[-.])\d{3}(?P=gap))\d{4}" + _END
 )
 _NORTH_AMERICAN_SHAPES = (b"000-0000", b"000.0000", b"000 0000")
 _NUMBER = re.compile(rf"[0-9(]{FIRST}(?:{_GAP}{{0,2}}[0-9]){{6,14}}(?![\w:]|-\w)")
@@ -67,8 +71,9 @@ _LOOK_BACK = 40
 _DATE = re.compile(r"(?:19|20)\d\d[-/.][01]\d[-/.][0-3]\d|[0-3]?\d[-/.][0-3]?\d[-/.](?:19|20)\d\d")
 _FIELD_PHONE = re.compile(rf"\+?\(?\d(?:{_GAP}{{0,2}}\d){{5,14}}")
 _FIELD_NUMBER = re.compile(r"(?=.*\d)[A-Za-z0-9](?:[ ./-]?[A-Za-z0-9]){2,33}")
-_NORTH_AMERICA = 1
-_NORTH_AMERICAN_DIGITS = 10
+_LAST_GROUP = re.compile(rf"(?:{_GAP}+|^.)[0-9]+$")
+_NORTH_AMERICAN_DIGITS = 11
+_SHORTEST_ABROAD = 7
 
 
 def find_cards(text: str, shape: Shape) -> Iterator[Hit]:
@@ -147,6 +152,22 @@ def field_number(start: int, text: str, *, is_number: bool) -> Hit | None:
     return Hit(start, start + len(text), "national-id", characters)
 
 
+def phone_library() -> ModuleType:
+    """Return the library that knows the world's numbering plans.
+
+    Raises:
+        MissingExtra: `phonenumbers` is not installed.
+    """
+    try:
+        import phonenumbers
+    except ImportError as error:
+        raise MissingExtra(
+            "redaction needs the package phonenumbers; "
+            "install it with: pip install 'whileai-pipelines[redaction]'"
+        ) from error
+    return phonenumbers
+
+
 def find_national_ids(text: str, shape: Shape) -> Iterator[Hit]:
     """Report national numbers in their usual notation."""
     for sample, pattern, check in _NATIONAL:
@@ -212,9 +233,22 @@ _NATIONAL = (
 
 def _international(start: int, text: str) -> Hit | None:
     """Read a number with its country code, less the digits that follow it by accident."""
-    phonenumbers = _phonenumbers()
-    while text:
-        digits = _digits(text).removeprefix("00")
+    number = _dialled(text)
+    if number is None:
+        return None
+    text, country_digits = number
+    return Hit(start, start + len(text), "phone", text, country_digits=country_digits)
+
+
+@lru_cache(maxsize=4096)
+def _dialled(text: str) -> tuple[str, int] | None:
+    """Return as much of a text as is a phone number and how many digits its country code has."""
+    phonenumbers = phone_library()
+    prefix = "" if text[0] == "+" else "00"
+    while len(digits := _digits(text).removeprefix(prefix)) >= _SHORTEST_ABROAD:
+        if prefix == "" and digits[0] == "1" and len(digits) == _NORTH_AMERICAN_DIGITS:
+            # Numbers made up for examples are not assigned, but have the right length.
+            return None if digits.startswith("1000") else (text, 1)
         try:
             number = phonenumbers.parse(f"+{digits}", None)
         except phonenumbers.NumberParseException:
@@ -222,13 +256,9 @@ def _international(start: int, text: str) -> Hit | None:
         country = str(number.country_code)
         if digits[len(country) :].startswith("000"):
             return None
-        # Ranges for examples are no valid numbers; they have the right length.
-        spoken = text[0] == "+" and number.country_code == _NORTH_AMERICA
-        right_length = len(digits) == _NORTH_AMERICAN_DIGITS + 1
-        if phonenumbers.is_valid_number(number) or (spoken and right_length):
-            prefix = len(country) + (0 if text[0] == "+" else 2)
-            return Hit(start, start + len(text), "phone", text, country_digits=prefix)
-        text = re.sub(rf"{_GAP}*\d+$", "", text) if re.search(_GAP, text) else ""
+        if phonenumbers.is_valid_number(number):
+            return text, len(prefix + country)
+        text = _LAST_GROUP.sub("", text)
     return None
 
 
@@ -246,17 +276,6 @@ def _end_of_run(text: str, start: int, length: int) -> int | None:
     if seen < length or text[position : position + 1].isalnum():
         return None
     return position
-
-
-def _phonenumbers() -> ModuleType:
-    try:
-        import phonenumbers
-    except ImportError as error:
-        raise MissingExtra(
-            "redaction needs the package phonenumbers; "
-            "install it with: pip install 'whileai-pipelines[redaction]'"
-        ) from error
-    return phonenumbers
 
 
 def _digits(text: str) -> str:

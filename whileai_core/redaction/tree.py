@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # Shorter texts hold nothing a detector could find without the help of their key.
 _SHORTEST = 6
+_TOKEN = 15
 _SMALLEST_NUMBER = 10**13  # the shortest card has 14 digits
 _JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*', re.DOTALL)
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
@@ -161,8 +162,9 @@ class Tree:
                     self._list(key, _PLAIN, (container, key, node, _Role.KEY, document))
             kind = type(item)
             if kind is str:
-                # Words alone hold nothing, unless their key says so.
-                if field.tells or not (len(item) < _SHORTEST or item.isalpha()):
+                # A short word alone holds nothing, unless its key says so.
+                size = len(item)
+                if field.tells or size >= _TOKEN or (size >= _SHORTEST and not item.isalpha()):
                     place = (container, key, node, _Role.STRING, document)
                     if item[:1] not in _OPENERS or not self._open_document(item, field, place):
                         self._list(item, field, place)
