@@ -11,7 +11,17 @@ from starlette.middleware import Middleware
 
 from whileai_core.gate.http import error_response
 from whileai_core.gate.middleware import RequestLog
-from whileai_core.gate.routes import agents, catalog, credentials, datasets, health, transfers
+from whileai_core.gate.routes import (
+    agents,
+    catalog,
+    credentials,
+    datasets,
+    health,
+    hub,
+    profiles,
+    traces,
+    transfers,
+)
 from whileai_core.gate.settings import GateSettings
 from whileai_core.gate.state import open_gate
 
@@ -21,7 +31,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-_SUBJECTS = (health, datasets, transfers, catalog, agents, credentials)
+# The hub comes first: `/datasets/import-hf` must win over `/datasets/{id}`.
+_SUBJECTS = (health, hub, datasets, transfers, profiles, catalog, agents, traces, credentials)
 
 
 def create_app(settings: GateSettings | None = None) -> Starlette:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Json: TypeAlias = dict[str, Any]
 
+_MAX_IDEMPOTENCY_KEY = 255
 MAX_ERROR = 380  # the peer SDK cuts an error body at 400 characters before it parses it
 
 
@@ -96,6 +97,20 @@ async def read_json(request: Request) -> Json:
     if not isinstance(value, dict):
         raise HTTPException(400, "the request body is not a JSON object")
     return value
+
+
+def idempotency_key(request: Request) -> str | None:
+    """Return the Idempotency-Key of a request.
+
+    Raises:
+        HTTPException: 400 when it is too long or not plain ASCII.
+    """
+    key = request.headers.get("idempotency-key", "").strip()
+    if len(key) > _MAX_IDEMPOTENCY_KEY or not key.isascii() or (key and not key.isprintable()):
+        raise HTTPException(
+            400, f"Idempotency-Key must be at most {_MAX_IDEMPOTENCY_KEY} ASCII characters"
+        )
+    return key or None
 
 
 def check_declared_length(request: Request, limit: int) -> None:

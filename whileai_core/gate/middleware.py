@@ -1,4 +1,8 @@
-"""Around every request: a log record without secrets, and an error body whatever happens."""
+"""Around every request: a log record without secrets, and an error body whatever happens.
+
+An Idempotency-Key is echoed, which tells a client that the gate honours it: creations remember
+their key, everything else may be repeated as it is.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +37,13 @@ class RequestLog:
             return
         started = time.perf_counter()
         status = 0
+        echo = [field for field in scope["headers"] if field[0] == b"idempotency-key"]
 
         async def watched(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                message["headers"] = [*message.get("headers", ()), *echo]
             await send(message)
 
         try:

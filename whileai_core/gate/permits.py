@@ -36,6 +36,10 @@ class Signer:
         """Return the key of the embedded account: derived, so that it is stored nowhere."""
         return KEY_PREFIX + self._mac("embedded key")
 
+    def credential(self, account: str, idempotency_key: str) -> str:
+        """Return the delegated credential that a repeated request to issue one gets again."""
+        return DELEGATED_PREFIX + self._mac(f"credential:{account}:{idempotency_key}")
+
     def token(self, kind: str, subject: str, expires_at: int) -> str:
         """Return a token for one use (`kind`) of one thing until a Unix time in seconds."""
         return f"{subject}.{expires_at:x}.{self._mac(f'{kind}:{subject}:{expires_at}')}"

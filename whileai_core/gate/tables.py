@@ -98,6 +98,8 @@ class Dataset(Base):
     published_at: Mapped[int | None] = mapped_column(BigInteger)
     idempotency_key: Mapped[str | None] = mapped_column(String(255))
     request_digest: Mapped[str | None] = mapped_column(String(64))
+    # Computed when first asked for, dropped when the data changes.
+    profile: Mapped[dict[str, Any] | None]
 
 
 class Upload(Base):

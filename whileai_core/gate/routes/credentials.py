@@ -15,7 +15,7 @@ from starlette.routing import Route
 from whileai_core.gate import fields, permits
 from whileai_core.gate.accounts import DELEGATED, find_account
 from whileai_core.gate.database import now_ms
-from whileai_core.gate.http import Json, JsonResponse, gate_of, read_json
+from whileai_core.gate.http import Json, JsonResponse, gate_of, idempotency_key, read_json
 from whileai_core.gate.tables import Credential
 from whileai_core.gate.views import timestamp
 
@@ -30,11 +30,16 @@ _LONGEST_LIFE = 30 * 24 * 3600
 
 
 async def issue(request: Request) -> Response:
-    """`POST /auth/issue-credential`: a new one with every call."""
+    """`POST /auth/issue-credential`: a new one with every call or every Idempotency-Key."""
     account = await _bearer(request)
     body = await read_json(request)
     life = _life(body)
-    key = permits.new_key(permits.DELEGATED_PREFIX)
+    repeatable = idempotency_key(request)
+    key = (
+        gate_of(request).signer.credential(account, repeatable)
+        if repeatable
+        else permits.new_key(permits.DELEGATED_PREFIX)
+    )
     now = now_ms()
     record = Credential(
         digest=permits.digest(key),
@@ -45,8 +50,12 @@ async def issue(request: Request) -> Response:
         expires_at=now + life * 1000,
     )
     async with gate_of(request).database.write() as session:
-        session.add(record)
-    return JsonResponse(_view(record, key, life))
+        earlier = await session.get(Credential, record.digest)
+        if earlier is None:
+            session.add(record)
+    if earlier is not None and not _lives(earlier):
+        raise HTTPException(409, "the credential of this Idempotency-Key is revoked or expired")
+    return JsonResponse(_view(earlier or record, key))
 
 
 async def refresh(request: Request) -> Response:
@@ -57,7 +66,7 @@ async def refresh(request: Request) -> Response:
     async with gate_of(request).database.write() as session:
         record, key = await _own(session, account, body)
         record.expires_at = now_ms() + life * 1000
-    return JsonResponse(_view(record, key, life))
+    return JsonResponse(_view(record, key))
 
 
 async def revoke(request: Request) -> Response:
@@ -66,7 +75,7 @@ async def revoke(request: Request) -> Response:
     body = await read_json(request)
     async with gate_of(request).database.write() as session:
         record, _ = await _own(session, account, body)
-        await session.delete(record)
+        record.expires_at = 0  # kept, so that its Idempotency-Key does not revive it
     return JsonResponse({"revoked": True})
 
 
@@ -110,11 +119,16 @@ def _life(body: Json) -> int:
     return min(life, _LONGEST_LIFE)
 
 
-def _view(record: Credential, key: str, life: int) -> Json:
+def _lives(record: Credential) -> bool:
+    return record.expires_at is not None and record.expires_at > now_ms()
+
+
+def _view(record: Credential, key: str) -> Json:
+    left = (record.expires_at or 0) - now_ms()
     return {
         "credential": key,
         "name": record.name,
-        "ttlSeconds": life,
+        "ttlSeconds": max(1, round(left / 1000)),
         "expiresAt": timestamp(record.expires_at),
     }
 

@@ -15,7 +15,7 @@ from whileai_core import jsonio
 from whileai_core.gate import fields
 from whileai_core.gate.database import now_ms
 from whileai_core.gate.garbage import collect, note_unlinked
-from whileai_core.gate.http import Json, JsonResponse, gate_of, keyed, read_json
+from whileai_core.gate.http import Json, JsonResponse, gate_of, idempotency_key, keyed, read_json
 from whileai_core.gate.routes.transfers import upload_url
 from whileai_core.gate.store import (
     FAILED,
@@ -33,21 +33,18 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-_MAX_IDEMPOTENCY_KEY = 255
-
 
 @keyed
 async def create(request: Request, account: str) -> Response:
     """`POST /datasets`; the same Idempotency-Key gets the same dataset as long as it exists."""
     body = await read_json(request)
-    key = _idempotency_key(request)
+    key = idempotency_key(request)
     try:
         dataset = await _create_or_find(request, account, body, key)
     except IntegrityError:  # the same key twice at the same moment: now the other one is there
         dataset = await _create_or_find(request, account, body, key)
     answer = {"datasetId": dataset.id, "uploadUrl": upload_url(request, dataset)}
-    echo = {"Idempotency-Key": key} if key else None
-    return JsonResponse(answer, status_code=201, headers=echo)
+    return JsonResponse(answer, status_code=201)
 
 
 async def _create_or_find(request: Request, account: str, body: Json, key: str | None) -> Dataset:
@@ -90,15 +87,6 @@ async def _earlier(session: AsyncSession, wanted: Dataset) -> Dataset | None:
             409, f"this Idempotency-Key already made dataset {found.id} from another request"
         )
     return found
-
-
-def _idempotency_key(request: Request) -> str | None:
-    key = request.headers.get("idempotency-key", "").strip()
-    if len(key) > _MAX_IDEMPOTENCY_KEY or not key.isascii() or (key and not key.isprintable()):
-        raise HTTPException(
-            400, f"Idempotency-Key must be at most {_MAX_IDEMPOTENCY_KEY} ASCII characters"
-        )
-    return key or None
 
 
 @keyed
@@ -162,6 +150,7 @@ async def _take_over(session: AsyncSession, dataset: Dataset, upload: Upload) ->
         )
     )
     dataset.status = READY
+    dataset.profile = None
     dataset.rows = upload.rows
     dataset.size_bytes = upload.size_bytes
     return unlinked

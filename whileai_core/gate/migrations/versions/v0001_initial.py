@@ -81,6 +81,7 @@ def _create_datasets() -> None:
         sa.Column("published_at", sa.BigInteger),
         sa.Column("idempotency_key", sa.String(255)),
         sa.Column("request_digest", sa.String(64)),
+        sa.Column("profile", sa.JSON),
         sa.UniqueConstraint("account_id", "idempotency_key"),
     )
     op.create_index("ix_datasets_account_number", "datasets", ["account_id", "number"])

@@ -1,0 +1,56 @@
+"""The profile of a dataset: computed once for its data, kept with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+from starlette.routing import Route
+
+from whileai_core import jsonio
+from whileai_core.gate.http import JsonResponse, gate_of, keyed
+from whileai_core.gate.jsonl import read_line
+from whileai_core.gate.profile import Profile
+from whileai_core.gate.store import own_dataset, parts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from whileai_core.gate.blobs import BlobStore
+
+
+@keyed
+async def profile(request: Request, account: str) -> Response:
+    """`GET /datasets/{id}/profile`; `?force=1` computes it anew."""
+    gate = gate_of(request)
+    dataset_id = request.path_params["id"]
+    async with gate.database.read() as session:
+        dataset = await own_dataset(session, account, dataset_id)
+        keys = [part.blob_key for part in await parts_of(session, dataset)]
+    forced = request.query_params.get("force", "") not in ("", "0")
+    if dataset.profile is not None and not forced:
+        return JsonResponse({"profile": dataset.profile})
+    result = await anyio.to_thread.run_sync(_computed, gate.blobs, keys)
+    async with gate.database.write() as session:
+        dataset = await own_dataset(session, account, dataset_id, lock=True)
+        if keys == [part.blob_key for part in await parts_of(session, dataset)]:
+            dataset.profile = result
+    return JsonResponse({"profile": result})
+
+
+def _computed(blobs: BlobStore, keys: Sequence[str]) -> dict[str, Any]:
+    found = Profile()
+    for key in keys:
+        with blobs.open(key) as file:
+            for line in file:
+                if line.strip():
+                    found.add(read_line(line.strip()))
+    # Task names come out of the data and may hold what a database refuses.
+    clean: dict[str, Any] = jsonio.strict(found.result())
+    return clean
+
+
+routes = [Route("/datasets/{id}/profile", profile, methods=["GET"])]
