@@ -10,7 +10,7 @@ import os
 import re
 import socket
 import uuid
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO
 
 from whileai_core.errors import StoreError
@@ -65,7 +65,8 @@ def atomic_file(path: Path, *, mode: int = 0o644) -> Iterator[BinaryIO]:
             "and run again, nothing half-written was kept"
         ) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # the folder itself may be what is broken
+            temporary.unlink(missing_ok=True)
 
 
 def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
