@@ -24,6 +24,7 @@ Side: TypeAlias = Literal["production", "remainder"]
 Reason: TypeAlias = Literal["near_copy", "flaw", "drawn", "first"]
 
 _HASH_RANGE = 1 << 64
+_MUCH_MORE = 2  # times the share asked for: worth a note
 
 
 class Decision(NamedTuple):
@@ -83,6 +84,7 @@ def stable_split(
     known_flaws: Collection[str] = (),
     threshold: float = DEFAULT_THRESHOLD,
     embedder: object = "ngram",
+    flaw_limit: float = 1.0,
 ) -> StableSplit:
     """Split rows by task and keep every decision of earlier nights.
 
@@ -100,6 +102,9 @@ def stable_split(
         known_flaws: Kinds of failure held out on earlier nights (`StableSplit.flaws`).
         threshold: Similarity from which two asks are near copies.
         embedder: As for `leakage_report`.
+        flaw_limit: Largest share of the new tasks that new kinds of failure may hold out. The
+            default keeps the rule whole; then very varied failures can leave nothing to train
+            on, and `note` says so.
 
     Raises:
         InputError: `fraction` is not between 0 and 1, or a remembered side is unknown.
@@ -118,7 +123,8 @@ def stable_split(
 
     groups = _groups([key for key in new if key not in verdicts], tasks, threshold, embedder)
     groups.sort(key=lambda group: _draw(seed, group))
-    verdicts |= _drawn(groups, tasks, _held_flaws(sides, tasks) | set(known_flaws), fraction, seed)
+    held = _held_flaws(sides, tasks) | set(known_flaws)
+    verdicts |= _drawn(groups, tasks, held, fraction, seed, int(flaw_limit * len(new)))
     sides.update((key, side) for key, (side, _) in verdicts.items())
     if (
         fraction > 0
@@ -135,8 +141,20 @@ def stable_split(
         remainder,
         [Decision(key, *verdicts[key], tuple(sorted(tasks[key].asks))) for key in new],
         sorted(_held_flaws(sides, tasks) - set(known_flaws)),
-        NOTHING_LEFT % len(production) if production and not remainder else None,
+        _note(len(production), len(remainder), verdicts, fraction),
     )
+
+
+def _note(held: int, left: int, verdicts: _Verdicts, fraction: float) -> str | None:
+    flaws = sum(reason == "flaw" for _, reason in verdicts.values())
+    if held and not left and flaws:
+        return NOTHING_LEFT % held
+    if flaws and held > _MUCH_MORE * fraction * (held + left):
+        return (
+            f"{held} of {held + left} rows are held out, {flaws} tasks of them because each shows "
+            "a new kind of failure; lower flaw_limit to keep more for training"
+        )
+    return None
 
 
 def _checked(sides: Mapping[str, Side]) -> Mapping[str, Side]:
@@ -211,14 +229,21 @@ def _groups(
 
 
 def _drawn(
-    groups: list[tuple[str, ...]], tasks: _Tasks, held: set[str], fraction: float, seed: object
+    groups: list[tuple[str, ...]],
+    tasks: _Tasks,
+    held: set[str],
+    fraction: float,
+    seed: object,
+    room: int,
 ) -> _Verdicts:
+    """Draw groups by hash; new kinds of failure go to production while there is room."""
     verdicts: _Verdicts = {}
     for group in groups:
         flaws = set().union(*(tasks[key].flaws for key in group))
         verdict: tuple[Side, Reason] = ("remainder", "drawn")
-        if flaws - held:
+        if flaws - held and len(group) <= room:
             verdict = ("production", "flaw")
+            room -= len(group)
         elif _draw(seed, group) < fraction:
             verdict = ("production", "drawn")
         if verdict[0] == "production":
