@@ -34,23 +34,26 @@ def attributes_of(raw: object) -> Attributes:
         out: Attributes = {}
         for entry in raw:
             try:
-                key, value = entry["key"], entry["value"]
+                value = entry["value"]
+                out[entry["key"]] = (
+                    value["stringValue"] if "stringValue" in value else _listed_value(value)
+                )
             except (TypeError, KeyError, IndexError):
-                continue
-            if type(value) is dict:
-                if len(value) == 1:
-                    for kind, inner in value.items():
-                        value = inner if kind == "stringValue" else any_value(value)
-                else:
-                    value = any_value(value) if value else None
-            elif type(value) in (list, float):
-                value = any_value(value)
-            if type(key) is str and value is not None:
-                out[key] = value
+                _take_odd_entry(entry, out)
         return out
     if isinstance(raw, dict):
         return {str(key): any_value(value) for key, value in raw.items()}
     return {}
+
+
+def _listed_value(value: Any) -> Any:
+    return None if value == {} else any_value(value)
+
+
+def _take_odd_entry(entry: Any, out: Attributes) -> None:
+    """Take an entry whose value is no wrapper, as flat exports have them."""
+    if isinstance(entry, dict) and isinstance(entry.get("key"), str) and "value" in entry:
+        out[entry["key"]] = any_value(entry["value"])
 
 
 def any_value(value: Any, depth: int = 0) -> Any:

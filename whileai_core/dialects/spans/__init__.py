@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from whileai_core.dialects.spans.assemble import conversation_of, rows_from_spans
+from whileai_core.dialects.spans.assemble import (
+    carries_content,
+    conversation_of,
+    rows_from_spans,
+)
 from whileai_core.dialects.spans.payloads import is_span_payload, spans_in
 from whileai_core.dialects.spans.source import rows_from_otel
 from whileai_core.dialects.spans.span import Span, SpanEvent
@@ -10,6 +14,7 @@ from whileai_core.dialects.spans.span import Span, SpanEvent
 __all__ = [
     "Span",
     "SpanEvent",
+    "carries_content",
     "conversation_of",
     "is_span_payload",
     "rows_from_otel",

@@ -2,65 +2,145 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from whileai_core import jsonio
-from whileai_core.dialects.spans.assemble import Collector
-from whileai_core.dialects.spans.payloads import is_span_payload, spans_in
+from whileai_core.dialects.spans.assemble import REWARD_KEYS, Collector
+from whileai_core.dialects.spans.payloads import spans_in
 from whileai_core.dialects.spans.span import Span
-from whileai_core.rows import Row
-from whileai_core.sources.items import Ignored, Origin, Reject
-from whileai_core.sources.otlp import looks_like_otlp_protobuf, protobuf_batches
+from whileai_core.sources.collector import collector_paused
+from whileai_core.sources.items import Ignored, Origin, Record, Reject
+from whileai_core.sources.limits import DEFAULT_LIMITS, raw_text
+from whileai_core.sources.lines import LineBlock, LongLine
+from whileai_core.sources.opening import MEMORY, bytes_parts, file_parts, path_parts
+from whileai_core.sources.texts import Items, Lines
 
-_MEMORY = Origin("<memory>")
-
-
-def rows_from_otel(
-    source: object, *, reward_keys: Iterable[str] = ("whileai.reward",)
-) -> list[Row]:
-    """Return one row per conversation found in OpenTelemetry traces."""
-    collector = Collector([reward_keys] if isinstance(reward_keys, str) else reward_keys)
-    for item in _spans(source):
-        if isinstance(item, Span):
-            collector.add(item)
-    return collector.rows()
+if TYPE_CHECKING:
+    from whileai_core.rows import Row
+    from whileai_core.sources.opening import Part
 
 
-def _spans(source: Any) -> Iterator[Span | Reject | Ignored]:
+class SpansLeftOut(UserWarning):
+    """Some pieces of a source could not be read as spans; the rest was."""
+
+
+def rows_from_otel(source: object, *, reward_keys: Iterable[str] = REWARD_KEYS) -> list[Row]:
+    """Read spans of any known producer as rows, one per conversation.
+
+    Rows come in the order of their first spans. `steps` hold tool calls and later user turns in
+    time order, no texts of the agent. Pieces that are no spans are left out, with one
+    `SpansLeftOut` warning.
+
+    >>> span = {
+    ...     "traceId": "5b8efff798038103d269b633813fc60c",
+    ...     "attributes": {"gen_ai.prompt": "Capital of Malta?", "gen_ai.completion": "Valletta"},
+    ... }
+    >>> rows_from_otel([span])[0]["final_text"]
+    'Valletta'
+
+    Args:
+        source: An OTLP batch or an iterable of batches or spans; a path, folder, glob or URL of
+            files with them, JSON or protobuf, packed or not; JSON text; bytes; an open file.
+        reward_keys: Attributes that may hold the reward, by precedence; the first value in
+            [0, 1] of the conversation counts.
+
+    Raises:
+        SourceNotFound: A path names nothing (a `FileNotFoundError`).
+        UnreadableSource: A file cannot be opened.
+        TypeError: The source holds no spans, as a number.
+    """
+    collector = Collector(reward_keys)
+    left_out: list[Reject] = []
+    add = collector.add
+    with collector_paused():
+        for piece in _pieces(source):
+            if type(piece) is Span:
+                add(piece)
+            elif isinstance(piece, Reject):
+                left_out.append(piece)
+        rows = collector.rows()
+    if left_out:
+        _warn(left_out)
+    return rows
+
+
+def _warn(left_out: list[Reject]) -> None:
+    first = left_out[0]
+    place = f" {first.origin.position}" if first.origin.position else ""
+    warnings.warn(
+        f"{len(left_out)} piece(s) that are no spans left out; first {first.origin.source}{place}: "
+        f"{first.reason} ({first.detail})",
+        SpansLeftOut,
+        stacklevel=3,
+    )
+
+
+def _pieces(source: Any) -> Iterator[Span | Reject | Ignored]:
+    for record in _records(source):
+        if isinstance(record, Record):
+            yield from spans_in(record.value, record.origin)
+        else:
+            yield record
+
+
+def _records(source: Any) -> Iterator[Record | Reject | Ignored]:
     if source is None:
         return
-    if isinstance(source, Path):
-        yield from _bytes(source.read_bytes())
-    elif isinstance(source, bytes):
-        yield from _bytes(source)
-    elif isinstance(source, str):
-        if source.lstrip()[:1] in ("{", "["):
-            yield from _bytes(source.encode())
-        else:
-            yield from _bytes(Path(source).read_bytes())
-    elif isinstance(source, dict):
-        yield from spans_in(source, _MEMORY)
+    if isinstance(source, str) and source.lstrip()[:1] in ("{", "["):
+        yield from _parsed(bytes_parts(source.encode("utf-8", "surrogatepass")))
+    elif isinstance(source, str | os.PathLike):
+        yield from _parsed(path_parts(source))
+    elif isinstance(source, bytes | bytearray | memoryview):
+        yield from _parsed(bytes_parts(bytes(source)))
+    elif callable(getattr(source, "read", None)):
+        yield from _parsed(file_parts(source, None))
+    elif isinstance(source, Mapping):
+        yield Record(dict(source), Origin(MEMORY))
     else:
-        for item in source:
-            yield from spans_in(item, _MEMORY)
+        for number, item in enumerate(source, 1):
+            if isinstance(item, bytes | bytearray | memoryview):
+                yield from _parsed(bytes_parts(bytes(item)))
+            elif isinstance(item, str) and item.lstrip()[:1] in ("{", "["):
+                yield from _parsed(bytes_parts(item.encode("utf-8", "surrogatepass")))
+            else:
+                yield Record(item, Origin(MEMORY, f"item {number}"))
 
 
-def _bytes(data: bytes) -> Iterator[Span | Reject | Ignored]:
-    if looks_like_otlp_protobuf(data[:64]):
-        for batch in protobuf_batches(data):
-            if isinstance(batch, dict):
-                yield from spans_in(batch, _MEMORY)
+def _parsed(parts: Iterator[Part]) -> Iterator[Record | Reject | Ignored]:
+    for part in parts:
+        if isinstance(part, Lines):
+            yield from _lines(part)
+        elif isinstance(part, Items):
+            yield from part.records
+        else:
+            yield part
+
+
+def _lines(lines: Lines) -> Iterator[Record | Reject]:
+    for block in lines.blocks:
+        if isinstance(block, LongLine):
+            detail = f"the line is longer than {DEFAULT_LIMITS.record_bytes} bytes"
+            origin = Origin(lines.source, f"line {block.number}")
+            yield Reject("too_large", detail, origin, raw_text(block.start))
+        elif isinstance(block, LineBlock):
+            parse = jsonio.loads_exact if block.exact else jsonio.loads
+            for number, line in enumerate(block.lines, block.first):
+                try:
+                    yield Record(parse(line), Origin(lines.source, f"line {number}"))
+                except ValueError:
+                    yield from _odd_line(line, Origin(lines.source, f"line {number}"))
+        else:
+            yield Reject(block.reason, block.detail, Origin(lines.source), "")
+
+
+def _odd_line(line: bytes, origin: Origin) -> Iterator[Record | Reject]:
+    text = line.removeprefix(b"\xef\xbb\xbf").strip(b" \t\r\n\f\v\x1e,")
+    if not text:
         return
     try:
-        yield from spans_in(jsonio.loads(data), _MEMORY)
-    except ValueError:
-        for line in data.splitlines():
-            try:
-                yield from spans_in(jsonio.loads(line), _MEMORY)
-            except ValueError:
-                continue
-
-
-_ = is_span_payload
+        yield Record(jsonio.loads(text), origin)
+    except ValueError as error:
+        yield Reject("not_json", str(error), origin, raw_text(text))

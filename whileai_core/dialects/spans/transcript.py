@@ -6,26 +6,45 @@ calls that messages name. Turns are matched by position, not by text: "yes" twic
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whileai_core import jsonio
 from whileai_core.dialects.events import Ask, Call, Event, Instruct, Result, Say
-from whileai_core.rows import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container
+
+    from whileai_core.rows import Step
+
+_CALL_PARTS = frozenset({"tool_call", "tool_call_response"})
 
 
 class _Known:
     """A call that is a step already."""
 
-    __slots__ = ("answered", "id", "parent", "span", "step", "turn")
+    __slots__ = ("answered", "id", "span", "step", "turn")
 
-    def __init__(self, step: Step, call_id: str | None, turn: int, span: str, parent: str) -> None:
+    def __init__(self, step: Step, call_id: str | None, turn: int, span: str) -> None:
         self.step = step
         self.id = call_id
         self.turn = turn
         self.span = span
-        self.parent = parent
         # Whether a tool span gave the result; what messages say comes second to that.
         self.answered = False
+
+
+class Place:
+    """Where a history stands: its last turn, and how often it named each call so far."""
+
+    __slots__ = ("seen", "turn")
+
+    def __init__(self, turn: int, seen: dict[Any, int] | None = None) -> None:
+        self.turn = turn
+        self.seen = {} if seen is None else seen
+
+    def copy(self) -> Place:
+        """Return a place that can go another way."""
+        return Place(self.turn, dict(self.seen))
 
 
 class Transcript:
@@ -41,30 +60,56 @@ class Transcript:
         self._calls: list[_Known] = []
         self._by_id: dict[str, list[_Known]] = {}
         self._by_name: dict[str, list[_Known]] = {}
+        self._settled: set[str] = set()
 
-    def said(self, before: list[Event], after: list[Event], trace: str) -> None:
+    def knows(self, message: Any) -> bool:
+        """Tell whether a message says nothing but calls, and results, that spans have told whole.
+
+        Such messages need not be read again; most messages of a long history are of this kind.
+        """
+        return names_only(message, self._settled)
+
+    def said(self, before: list[Event], after: list[Event], trace: str) -> Place:
         """Take the messages of one span: those it was given and those it gave."""
         asks = [_key(event.text) for event in before if isinstance(event, Ask) and _has(event.text)]
-        turn = self._aligned(asks, self._is_new_turn(before, trace)) - 1
+        place = Place(self._aligned(asks, self._is_new_turn(before, trace)) - 1)
         if trace and asks:
             self._traces.add(trace)
-        seen: dict[Any, int] = {}
-        for event in before:
+        self._heard(before, place)
+        if not asks:
+            place.turn = len(self._turns) - 1
+        self._spoken(after, place.copy())
+        return place
+
+    def goes_on(self, more: list[Event], after: list[Event], place: Place) -> bool:
+        """Take a history that goes on where another one ended, and what the model gave then.
+
+        Returns:
+            Whether it could be taken; it cannot when turns came from elsewhere in between.
+        """
+        asks_more = any(isinstance(event, Ask) for event in more)
+        if asks_more and place.turn != len(self._turns) - 1:
+            return False
+        self._heard(more, place)
+        self._spoken(after, place.copy())
+        return True
+
+    def _heard(self, events: list[Event], place: Place) -> None:
+        for event in events:
             if isinstance(event, Ask):
                 if _has(event.text):
-                    turn += 1
-                    self._ask(event.text, turn)
-            elif isinstance(event, Say):
-                continue
-            else:
-                self._tool_event(event, max(turn, 0), seen)
-        turn = max(turn, len(self._turns) - 1 if not asks else turn, 0)
-        for event in after:
+                    place.turn += 1
+                    self._ask(event.text, place.turn)
+            elif not isinstance(event, Say):
+                self._tool_event(event, max(place.turn, 0), place.seen)
+
+    def _spoken(self, events: list[Event], place: Place) -> None:
+        for event in events:
             if isinstance(event, Say):
                 if event.text:
                     self.final_text = event.text
             elif not isinstance(event, Ask):
-                self._tool_event(event, turn, seen)
+                self._tool_event(event, max(place.turn, 0), place.seen)
 
     def delegated(self, events: list[Event]) -> None:
         """Take the messages of a span inside a tool call: the calls, nothing that was said."""
@@ -82,9 +127,8 @@ class Transcript:
         *,
         call_id: str | None,
         span: str,
-        parent: str,
         failed: bool,
-        enclosing: frozenset[str] = frozenset(),
+        is_inside: Callable[[str], bool],
     ) -> Step:
         """Take one tool span and return its step.
 
@@ -94,14 +138,13 @@ class Transcript:
             result: None when there was none.
             call_id: The id of the call, when the span has it.
             span: Id of the span.
-            parent: Id of its parent.
             failed: Whether the result says that the call failed.
-            enclosing: Ids of all spans around this one.
+            is_inside: Tells whether this span runs inside another one.
         """
-        known = self._known_call(name, arguments, call_id, enclosing)
+        known = self._known_call(name, arguments, call_id, is_inside)
         if known is None:
             step: Step = {"tool": name, "arguments": {} if arguments is None else arguments}
-            known = self._remember(step, call_id, max(len(self._turns) - 1, 0), span, parent)
+            known = self._remember(step, call_id, max(len(self._turns) - 1, 0), span)
         else:
             known.span = known.span or span
             if arguments is not None and not known.step["arguments"]:
@@ -109,6 +152,8 @@ class Transcript:
         if result is not None or failed or "result" not in known.step:
             known.step["result"] = result
             known.answered = result is not None or failed
+        if call_id and known.answered and known.step["arguments"]:
+            self._settled.add(call_id)
         return known.step
 
     # Turns
@@ -164,7 +209,7 @@ class Transcript:
 
     def _called(self, call: Call, turn: int, seen: dict[Any, int]) -> None:
         """Take a call in a message: the n-th like it in one history is the n-th like it known."""
-        key = (call.id, call.name) if call.id else (turn, call.name, _canonical(call.arguments))
+        key = call.id or (turn, call.name, jsonio.canonical(call.arguments))
         nth = seen.get(key, 0)
         seen[key] = nth + 1
         alike = self._alike(call, turn)
@@ -177,11 +222,15 @@ class Transcript:
                 self._by_id.setdefault(call.id, []).append(known)
             return
         step: Step = {"tool": call.name, "arguments": call.arguments}
-        self._remember(step, call.id, turn, "", "")
+        self._remember(step, call.id, turn)
 
     def _alike(self, call: Call, turn: int) -> list[_Known]:
         if call.id:
-            same = [k for k in self._by_id.get(call.id, ()) if k.step["tool"] == call.name]
+            same = [
+                known
+                for known in self._by_id.get(call.id, ())
+                if _same(known.step["arguments"], call.arguments)
+            ]
             if same:
                 return same
         return [
@@ -198,7 +247,7 @@ class Transcript:
             if result.id or result.name:
                 step: Step = {"tool": result.name or "tool", "arguments": {}}
                 step["result"] = result.value
-                self._remember(step, result.id, turn, "", "")
+                self._remember(step, result.id, turn)
         elif not known.answered and known.step.get("result") is None:
             known.step["result"] = result.value
 
@@ -222,38 +271,52 @@ class Transcript:
         return repeated[0] if repeated else (candidates[-1] if candidates else None)
 
     def _known_call(
-        self, name: str, arguments: Any, call_id: str | None, enclosing: frozenset[str]
+        self, name: str, arguments: Any, call_id: str | None, is_inside: Callable[[str], bool]
     ) -> _Known | None:
         """Find the step of a tool span, if messages or another span of the same call made it."""
-        if call_id:
-            for known in self._by_id.get(call_id, ()):
-                if known.step["tool"] == name and (
-                    not known.span or _same(known.step["arguments"], arguments)
-                ):
-                    return known
+        for known in self._by_id.get(call_id, ()) if call_id else ():
+            if not known.span or (
+                known.step["tool"] == name and _same(known.step["arguments"], arguments)
+            ):
+                return known
         for known in self._by_name.get(name, ()):
-            if call_id and known.id:
-                continue
-            if not _same(known.step["arguments"], arguments):
+            if (call_id and known.id) or not _same(known.step["arguments"], arguments):
                 continue
             # The same call once more, by a second instrumentation around or inside the first.
-            if not known.span or known.span in enclosing:
+            if not known.span or is_inside(known.span):
                 if call_id:
                     known.id = call_id
                     self._by_id.setdefault(call_id, []).append(known)
                 return known
         return None
 
-    def _remember(
-        self, step: Step, call_id: str | None, turn: int, span: str, parent: str
-    ) -> _Known:
-        known = _Known(step, call_id, turn, span, parent)
+    def _remember(self, step: Step, call_id: str | None, turn: int, span: str = "") -> _Known:
+        known = _Known(step, call_id, turn, span)
         self.steps.append(step)
         self._calls.append(known)
         self._by_name.setdefault(step["tool"], []).append(known)
         if call_id:
             self._by_id.setdefault(call_id, []).append(known)
         return known
+
+
+def names_only(message: Any, ids: Container[str]) -> bool:
+    """Tell whether a message says nothing but calls, or their results, with these ids."""
+    if type(message) is not dict:
+        return False
+    role = message.get("role")
+    parts = message.get("parts")
+    if type(parts) is list:
+        return bool(parts) and all(
+            type(part) is dict and part.get("type") in _CALL_PARTS and part.get("id") in ids
+            for part in parts
+        )
+    if role == "tool":
+        return message.get("tool_call_id") in ids
+    calls = message.get("tool_calls")
+    if role == "assistant" and not message.get("content") and type(calls) is list and calls:
+        return all(type(call) is dict and call.get("id") in ids for call in calls)
+    return False
 
 
 def _has(text: str) -> bool:
@@ -267,7 +330,3 @@ def _key(text: str) -> str:
 def _same(known: Any, arguments: Any) -> bool:
     """Tell whether two records of arguments can be of one call; an empty one says nothing."""
     return not known or not arguments or known == arguments
-
-
-def _canonical(arguments: Any) -> bytes:
-    return jsonio.canonical(arguments)

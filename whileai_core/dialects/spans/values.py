@@ -27,9 +27,9 @@ def decoded(value: Any) -> Any:
         start = value[:1] if value[:1] in ("{", "[", '"') else value.lstrip()[:1]
         if start == "{" or start == "[":
             try:
-                return jsonio.strict(jsonio.loads(value))
+                return jsonio.loads_strict(value)
             except ValueError:
-                return value
+                return _loosely_decoded(value)
         if start != '"':
             return value
         try:
@@ -40,6 +40,14 @@ def decoded(value: Any) -> Any:
             return value
         value = inner
     return value
+
+
+def _loosely_decoded(text: str) -> Any:
+    """Decode a text that holds NaN and the like; what does not parse stays text."""
+    try:
+        return jsonio.strict(jsonio.loads(text))
+    except ValueError:
+        return text
 
 
 def tool_arguments(value: Any) -> Any:

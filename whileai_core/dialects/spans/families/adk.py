@@ -18,14 +18,14 @@ def _finish(span: Span, reading: Reading) -> None:
     request = decoded(span.attributes.get("gcp.vertex.agent.llm_request"))
     if isinstance(request, dict) and request:
         if request.get("contents"):
-            reading.inputs.append(request["contents"])
+            reading.given(request["contents"])
         config = request.get("config")
         if isinstance(config, dict):
             reading.system = reading.system or config.get("system_instruction")
             reading.tools = reading.tools or _declarations(config.get("tools"))
     response = decoded(span.attributes.get("gcp.vertex.agent.llm_response"))
     if isinstance(response, dict) and isinstance(response.get("content"), dict):
-        reading.outputs.append([{"role": "model", **response["content"]}])
+        reading.gave([{"role": "model", **response["content"]}])
 
 
 def _declarations(tools: Any) -> list[Any] | None:

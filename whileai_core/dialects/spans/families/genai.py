@@ -13,7 +13,7 @@ from whileai_core.dialects.spans.values import decoded
 
 if TYPE_CHECKING:
     from whileai_core.dialects.spans.reading import Reading
-    from whileai_core.dialects.spans.span import SpanEvent
+    from whileai_core.dialects.spans.span import Span, SpanEvent
 
 _ROLES = {
     "gen_ai.system.message": "system",
@@ -24,15 +24,15 @@ _ROLES = {
 
 
 def _details(event: SpanEvent, reading: Reading) -> None:
-    for key, target in (
-        ("gen_ai.input.messages", reading.inputs),
-        ("gen_ai.output.messages", reading.outputs),
-        ("gen_ai.prompt", reading.inputs),
-        ("gen_ai.completion", reading.outputs),
+    for key, take in (
+        ("gen_ai.input.messages", reading.given),
+        ("gen_ai.output.messages", reading.gave),
+        ("gen_ai.prompt", reading.given),
+        ("gen_ai.completion", reading.gave),
     ):
         value = event.attributes.get(key)
         if value not in (None, ""):
-            target.append(value)
+            take(value)
     reading.system = reading.system or event.attributes.get("gen_ai.system_instructions")
     reading.tools = reading.tools or event.attributes.get("gen_ai.tool.definitions")
 
@@ -45,7 +45,7 @@ def _message(event: SpanEvent, reading: Reading) -> None:
         reading.arguments = content if reading.arguments is None else reading.arguments
         reading.tool_id = reading.tool_id or about.get("id")
         return
-    reading.message_events.append(_as_message(_ROLES[event.name], content, about))
+    reading.given([_as_message(_ROLES[event.name], content, about)])
 
 
 def _choice(event: SpanEvent, reading: Reading) -> None:
@@ -54,7 +54,7 @@ def _choice(event: SpanEvent, reading: Reading) -> None:
     if reading.kind == TOOL:
         reading.result = content if reading.result is None else reading.result
         return
-    reading.outputs.append([_as_message("assistant", content, about)])
+    reading.gave([_as_message("assistant", content, about)])
 
 
 def _content(about: dict[str, Any]) -> Any:
@@ -78,6 +78,21 @@ def _as_message(role: str, content: Any, about: dict[str, Any]) -> dict[str, Any
     if role == "tool" and "tool_call_id" not in message and message.get("id") is not None:
         message["tool_call_id"] = message["id"]
     return message
+
+
+def _finish(span: Span, reading: Reading) -> None:
+    """Read any-agent's list of `{"tool.name", "tool.args"}` as the calls of one message."""
+    calls = decoded(reading.value_out)
+    if (
+        isinstance(calls, list)
+        and calls
+        and all(isinstance(call, dict) and "tool.name" in call for call in calls)
+    ):
+        functions = [
+            {"function": {"name": call["tool.name"], "arguments": call.get("tool.args")}}
+            for call in calls
+        ]
+        reading.value_out = [{"role": "assistant", "tool_calls": functions}]
 
 
 FAMILY = Family(
@@ -144,4 +159,6 @@ FAMILY = Family(
         "gen_ai.choice": _choice,
         **dict.fromkeys(_ROLES, _message),
     },
+    finish=_finish,
+    finish_on=("gen_ai.output",),
 )

@@ -50,5 +50,5 @@ FAMILY = Family(
         }
     },
     finish=_finish,
-    finish_on=("langfuse.observation.",),
+    finish_on=("langfuse.observation.usage_details", "langfuse.observation.level"),
 )

@@ -2,7 +2,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from whileai_core.dialects.spans.families.family import CHAIN, MODEL, OTHER, TOOL, Family
+from whileai_core.dialects.spans.values import decoded
+
+if TYPE_CHECKING:
+    from whileai_core.dialects.spans.reading import Reading
+    from whileai_core.dialects.spans.span import Span
+
+
+def _finish(span: Span, reading: Reading) -> None:
+    """Take what a run of a tool or chain was given and gave for what it is: no messages."""
+    if reading.kind not in (TOOL, CHAIN):
+        return
+    if reading.inputs and reading.value_in is None:
+        reading.value_in = _only(reading.inputs[0], "input")
+    if reading.outputs and reading.value_out is None:
+        reading.value_out = _only(reading.outputs[0], "output")
+    reading.inputs = reading.outputs = ()
+
+
+def _only(payload: Any, key: str) -> Any:
+    found = decoded(payload)
+    return found[key] if isinstance(found, dict) and found.keys() == {key} else payload
+
 
 FAMILY = Family(
     name="langsmith",
@@ -13,8 +37,6 @@ FAMILY = Family(
             "langsmith.metadata.session_id",
             "langsmith.metadata.thread_id",
         ),
-        "value_in": ("langsmith.run.inputs", "inputs"),
-        "value_out": ("langsmith.run.outputs", "outputs"),
         "model": ("langsmith.metadata.ls_model_name",),
     },
     kinds={
@@ -28,4 +50,6 @@ FAMILY = Family(
             "embedding": OTHER,
         }
     },
+    finish=_finish,
+    finish_on=("langsmith.span.kind",),
 )

@@ -21,7 +21,7 @@ def _input(event: SpanEvent, reading: Reading) -> None:
     if reading.kind == TOOL:
         reading.arguments = reading.arguments or value
     elif reading.kind == MODEL:
-        reading.inputs.append(_messages(value, "user"))
+        reading.given(_messages(value, "user"))
     else:
         reading.value_in = reading.value_in or value
 
@@ -35,7 +35,7 @@ def _output(event: SpanEvent, reading: Reading) -> None:
     if reading.kind == TOOL:
         reading.result = value if reading.result is None else reading.result
     elif reading.kind == MODEL:
-        reading.outputs.append(_messages(value, "assistant"))
+        reading.gave(_messages(value, "assistant"))
     else:
         reading.value_out = reading.value_out or value
 

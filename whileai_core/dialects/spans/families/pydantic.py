@@ -22,7 +22,7 @@ def _finish(span: Span, reading: Reading) -> None:
     if isinstance(request, dict):
         asked = request.get("messages") or request.get("input") or request.get("contents")
         if asked:
-            reading.inputs.append(asked)
+            reading.given(asked)
         reading.system = reading.system or request.get("system") or request.get("instructions")
         reading.tools = reading.tools or request.get("tools")
         reading.model = reading.model or request.get("model")
@@ -31,7 +31,7 @@ def _finish(span: Span, reading: Reading) -> None:
         for key in ("message", "content", "combined_chunk_content", "text"):
             if response.get(key):
                 said = response[key]
-                reading.outputs.append(
+                reading.gave(
                     [said] if isinstance(said, dict) else [{"role": "assistant", "content": said}]
                 )
                 break
@@ -54,8 +54,8 @@ def _read_events(events: list[Any], reading: Reading) -> None:
                 message["tool_call_id"] = message.get("id")
             history.append(message)
     if said:
-        reading.inputs.append(history)
-        reading.outputs.append(said)
+        reading.given(history)
+        reading.gave(said)
     elif history:
         reading.transcript = history
 

@@ -27,21 +27,21 @@ def _finish(span: Span, reading: Reading) -> None:
         calls = decoded(attributes.get(key))
         if isinstance(calls, list) and calls:
             blocks = [{"type": "tool-call", **call} for call in calls if isinstance(call, dict)]
-            reading.outputs.append([{"role": "assistant", "content": blocks}])
+            reading.gave([{"role": "assistant", "content": blocks}])
             break
     for key in ("ai.response.text", "ai.result.text", "ai.response.object", "ai.result.object"):
         text = attributes.get(key)
         if isinstance(text, str) and text:
-            reading.outputs.append([{"role": "assistant", "content": text}])
+            reading.gave([{"role": "assistant", "content": text}])
             break
     prompt = decoded(attributes.get("ai.prompt"))
     if isinstance(prompt, dict):
         reading.system = reading.system or prompt.get("system")
         asked = prompt.get("messages") or prompt.get("prompt")
         if asked and not reading.inputs:
-            reading.inputs.append(asked)
+            reading.given(asked)
     elif isinstance(prompt, str | list) and prompt and not reading.inputs:
-        reading.inputs.append(prompt)
+        reading.given(prompt)
 
 
 FAMILY = Family(

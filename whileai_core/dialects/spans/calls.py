@@ -1,0 +1,81 @@
+"""One tool span: what was called with what, what came back, and whether it failed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whileai_core.dialects.events import Call, Result
+from whileai_core.dialects.spans.values import decoded, input_events, output_events, tool_arguments
+
+if TYPE_CHECKING:
+    from whileai_core.dialects.spans.reading import Reading
+
+_FAILED_WORDS = frozenset({"error", "failed", "failure"})
+_CLEAN_WORDS = frozenset({"", "ok", "success", "created", "deleted", "clean", "exit_0"})
+
+
+class Run(NamedTuple):
+    """A tool call as its span tells it; arguments are None when not recorded."""
+
+    name: str
+    arguments: Any
+    result: Any
+    call_id: str | None
+    failed: bool
+
+
+def run_of(reading: Reading) -> Run:
+    """Return the call a tool span stands for."""
+    arguments, result = tool_arguments(reading.arguments), decoded(reading.result)
+    call_id = _text_id(reading.tool_id)
+    if reading.inputs or reading.outputs or reading.history:
+        arguments, result, call_id = _from_messages(reading, arguments, result, call_id)
+    broken = False
+    if type(result) is dict and "tool_call_id" in result and "content" in result:
+        # A LangChain tool message around the result.
+        call_id = call_id or _text_id(result["tool_call_id"])
+        broken = result.get("status") == "error"
+        result = decoded(result["content"])
+    failed = broken or _has_failed(reading, result)
+    if failed:
+        result = _failure(reading, result)
+    name = str(reading.tool_name or reading.name.removeprefix("execute_tool ").strip() or "tool")
+    return Run(name, arguments, result, call_id, failed)
+
+
+def _text_id(value: Any) -> str | None:
+    return None if value is None or value == "" else str(value)
+
+
+def _from_messages(
+    reading: Reading, arguments: Any, result: Any, call_id: str | None
+) -> tuple[Any, Any, str | None]:
+    """Read what attributes leave open from the messages that a tool span carries."""
+    given = [reading.history.text] if reading.history is not None else reading.inputs
+    before = [event for payload in given for event in input_events(payload)]
+    after = [event for payload in reading.outputs for event in output_events(payload)]
+    call = next((event for event in (*before, *after) if isinstance(event, Call)), None)
+    answer = next((event for event in (*after, *before) if isinstance(event, Result)), None)
+    if call is not None:
+        arguments = call.arguments if arguments is None else arguments
+        call_id = call_id or call.id
+    if answer is not None:
+        result = answer.value if result is None else result
+        call_id = call_id or answer.id
+    return arguments, result, call_id
+
+
+def _has_failed(reading: Reading, result: Any) -> bool:
+    """Tell whether a call failed; a result that names a status of its own has the last word."""
+    status = str(result.get("status") or "").strip().lower() if type(result) is dict else ""
+    if reading.failed or reading.error is not None:
+        return status in _CLEAN_WORDS
+    return not status and str(reading.tool_status or "").strip().lower() in _FAILED_WORDS
+
+
+def _failure(reading: Reading, result: Any) -> dict[str, Any]:
+    failure: dict[str, Any] = {"status": "error", "output": result}
+    error = reading.exception or reading.message or reading.error
+    if error:
+        failure["error"] = error
+    return failure

@@ -1,0 +1,121 @@
+"""What a row says besides the conversation: reward, model, tokens, system, agent, tools …"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whileai_core.dialects.messages.values import text_of
+from whileai_core.dialects.spans.families.family import AGENT, MODEL
+from whileai_core.dialects.spans.values import JOINER, decoded
+from whileai_core.rows import SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whileai_core.dialects.spans.reading import Reading
+    from whileai_core.dialects.spans.tree import Tree
+    from whileai_core.rows import Row
+
+
+def add_facts(row: Row, tree: Tree, instructions: Sequence[str]) -> None:
+    """Add to a row what its spans say besides the conversation; the first to say so in time wins.
+
+    Args:
+        row: With its conversation id; changed in place.
+        tree: The spans.
+        instructions: What system messages said.
+    """
+    model = version = agent = system = tools = trace = None
+    graded: Reading | None = None
+    scores: dict[str, Any] = {}
+    for reading in tree.ordered:
+        if graded is None and reading.reward is not None:
+            graded = reading
+        if version is None:
+            version = _text(reading.model_version)
+        if model is None:
+            model = _text(reading.model)
+        if agent is None and reading.agent is not None and reading.span not in tree.aside:
+            agent = _text(reading.agent)
+        if system is None and reading.system is not None:
+            system = _instructions(reading.system)
+        if tools is None and reading.tools is not None:
+            tools = _definitions(reading.tools)
+        if trace is None and reading.trace:
+            trace = reading.trace
+        if reading.scores:
+            scores |= reading.scores
+    if graded is not None:
+        row["reward"] = graded.reward
+    if version or model:
+        row["model_version"] = version or model
+    usage = _usage(tree)
+    if usage is not None:
+        row["usage"] = usage
+    row["schema_version"] = SCHEMA_VERSION
+    more = {
+        "system": "\n".join(instructions) or system,
+        "agent": agent,
+        "model": model if version else None,
+        "tools": tools,
+        "trace_id": trace if trace != row["conversation_id"] else None,
+        "scores": scores,
+        "reward_source": graded.reward_source if graded is not None else None,
+    }
+    row.update({key: value for key, value in more.items() if value})
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, dict | list):
+        return None
+    return str(value) or None
+
+
+def _instructions(value: Any) -> str | None:
+    found = decoded(value)
+    return (found if isinstance(found, str) else text_of(found, JOINER)) or None
+
+
+def _definitions(value: Any) -> list[Any] | None:
+    found = decoded(value)
+    return [decoded(tool) for tool in found] if isinstance(found, list) and found else None
+
+
+def _usage(tree: Tree) -> dict[str, int] | None:
+    """Sum the tokens of the innermost spans that count any: outer ones repeat them.
+
+    An agent whose model calls lie beside it instead of inside repeats them too.
+    """
+    counted = []
+    for reading in tree.ordered:
+        if reading.tokens_in is not None or reading.tokens_out is not None:
+            tokens_in, tokens_out = _count(reading.tokens_in), _count(reading.tokens_out)
+            if tokens_in is not None or tokens_out is not None:
+                counted.append((reading, tokens_in or 0, tokens_out or 0))
+    if not counted:
+        return None
+    outer = {span for reading, _, _ in counted for span in tree.around(reading)}
+    models = [reading for reading, _, _ in counted if reading.kind == MODEL]
+    total_in = total_out = 0
+    for reading, tokens_in, tokens_out in counted:
+        if reading.span in outer or (reading.kind == AGENT and _runs_beside(reading, models)):
+            continue
+        total_in += tokens_in
+        total_out += tokens_out
+    return {"input_tokens": total_in, "output_tokens": total_out}
+
+
+def _runs_beside(agent: Reading, models: Sequence[Reading]) -> bool:
+    return any(
+        model.trace == agent.trace and agent.start <= model.start <= agent.end for model in models
+    )
+
+
+def _count(value: Any) -> int | None:
+    if value is None or isinstance(value, bool | dict | list):
+        return None
+    try:
+        number = int(float(value))
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if number >= 0 else None

@@ -1,0 +1,57 @@
+"""Histories that repeat: the text of one model call's input begins with the text of the last.
+
+Only the longest text of such a row is kept, and each is parsed only where it goes on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_SHORTEST = 64
+
+
+class History:
+    """Input messages as JSON text, a list; texts that begin alike share one store."""
+
+    __slots__ = ("_length", "_store")
+
+    def __init__(self, text: str) -> None:
+        self._store = [text]
+        self._length = len(text)
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        longest = self._store[0]
+        return longest if len(longest) == self._length else longest[: self._length - 1] + "]"
+
+    def join(self, other: History) -> None:
+        """Share the store of another history if one of the two goes on where the other ends."""
+        mine, theirs = self._store[0], other._store[0]
+        if len(mine) >= len(theirs):
+            if mine.startswith(theirs[:-1]):
+                other._store[0] = mine
+                self._store = other._store
+        elif theirs.startswith(mine[:-1]):
+            self._store = other._store
+
+    def after(self, earlier: History) -> str | None:
+        """Return the messages that came since an earlier history, as text; None if it is none."""
+        start, end = earlier._length - 1, self._length - 1
+        if end < start:
+            return None
+        if self._store is not earlier._store and not self.text.startswith(earlier.text[:-1]):
+            return None
+        rest = self._store[0][start:end].strip()
+        if not rest:
+            return "[]"
+        # A first message follows the bracket, every other one a comma.
+        return f"[{rest.removeprefix(',')}]" if rest[0] == "," or start == 1 else None
+
+
+def history_of(payload: Any) -> History | None:
+    """Return the history a payload is, or None when sharing it would not pay."""
+    if type(payload) is str and len(payload) >= _SHORTEST and payload[0] == "[":
+        if payload[-1] == "]":
+            return History(payload)
+    return None

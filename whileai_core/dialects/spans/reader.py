@@ -1,0 +1,176 @@
+"""Reads one span by the families' declarations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whileai_core.dialects.spans.families.family import MODEL, TOOL, Family
+from whileai_core.dialects.spans.histories import history_of
+from whileai_core.dialects.spans.indexed import listed, unlayered
+from whileai_core.dialects.spans.reading import Reading
+from whileai_core.dialects.spans.slots import EVENT_READERS, KINDS_BY_NAME, SLOTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from whileai_core.dialects.spans.slots import Slot
+    from whileai_core.dialects.spans.span import Span
+
+_EVALUATION = "gen_ai.evaluation.result"
+_TOOL_SPAN_NAME = "execute_tool "
+
+
+def read(span: Span, reward_keys: Iterable[str] = ()) -> Reading:
+    """Return what one span says.
+
+    Args:
+        span: The span; it is not changed.
+        reward_keys: Attributes that may hold the reward, by precedence.
+    """
+    reading = Reading(span)
+    fields = reading.__dict__
+    ranks: dict[str, int] = {}
+    odd: list[tuple[str, Any, Slot]] | None = None
+    for key, value in span.attributes.items():
+        slot = SLOTS[key]
+        if slot is None or value is None or value == "":
+            continue
+        field = slot.field
+        if slot.finish is not None or field == "indexed":
+            if odd is None:
+                odd = []
+            odd.append((key, value, slot))
+        if field and field != "indexed":
+            if field == "kind":
+                value = slot.kinds.get(str(value).strip('"').lower())
+                if value is None:
+                    continue
+            if field not in ranks or slot.rank < ranks[field]:
+                ranks[field] = slot.rank
+                fields[field] = value
+    _place_messages(reading, fields)
+    if "kind" not in fields:
+        _guess_kind(reading)
+    if odd is not None:
+        _take_indexed(odd, reading)
+    if span.events:
+        _take_events(span, reading)
+    if odd is not None:
+        for family in _finishing(odd):
+            if family.finish is not None:
+                family.finish(span, reading)
+    if reading.value_in is not None or reading.value_out is not None:
+        _place_values(reading)
+    if len(reading.inputs) == 1:
+        reading.history = history_of(reading.inputs[0])
+        if reading.history is not None:
+            reading.inputs = ()
+    _take_reward(span, reading, reward_keys)
+    return reading
+
+
+def _place_messages(reading: Reading, fields: dict[str, Any]) -> None:
+    if "input" in fields:
+        reading.inputs = (_plain(fields.pop("input")),)
+    if "output" in fields:
+        reading.outputs = (_plain(fields.pop("output")),)
+
+
+def _plain(messages: Any) -> Any:
+    return unlayered(messages) if type(messages) is list else messages
+
+
+def _guess_kind(reading: Reading) -> None:
+    kind = KINDS_BY_NAME.get(reading.name, "")
+    if kind:
+        reading.kind = kind
+    elif reading.name.startswith(_TOOL_SPAN_NAME) or (
+        reading.tool_name is not None
+        and (reading.result is not None or reading.tool_id is not None)
+    ):
+        reading.kind = TOOL
+
+
+def _take_indexed(odd: list[tuple[str, Any, Slot]], reading: Reading) -> None:
+    pairs: dict[str, dict[str, dict[str, Any]]] = {}
+    for key, value, slot in odd:
+        if slot.field == "indexed":
+            by_prefix = pairs.setdefault(slot.target, {})
+            by_prefix.setdefault(slot.prefix, {})[key[len(slot.prefix) + 1 :]] = value
+    for target, by_prefix in pairs.items():
+        items = next((found for found in map(listed, by_prefix.values()) if found), None)
+        if items is None:
+            continue
+        if target == "input" and not reading.inputs:
+            reading.given(items)
+        elif target == "output" and not reading.outputs:
+            reading.gave([_as_reply(item) for item in items])
+        elif target == "tools" and reading.tools is None:
+            reading.tools = items
+
+
+def _as_reply(item: Any) -> Any:
+    return {"role": "assistant", **item} if isinstance(item, dict) else item
+
+
+def _take_events(span: Span, reading: Reading) -> None:
+    for event in span.events:
+        take = EVENT_READERS.get(event.name)
+        if take is not None:
+            take(event, reading)
+        elif "exception.message" in event.attributes:
+            reading.exception = event.attributes["exception.message"]
+        elif event.name == _EVALUATION:
+            _take_score(event.attributes, reading)
+
+
+def _take_score(attributes: dict[str, Any], reading: Reading) -> None:
+    name = attributes.get("gen_ai.evaluation.name")
+    value = attributes.get("gen_ai.evaluation.score.value")
+    if isinstance(name, str) and isinstance(value, int | float) and not isinstance(value, bool):
+        reading.scores = {**(reading.scores or {}), name: value}
+
+
+def _finishing(odd: list[tuple[str, Any, Slot]]) -> Iterable[Family]:
+    """Return the families that have something to finish, each once, in their order of sight."""
+    return {slot.finish.name: slot.finish for _, _, slot in odd if slot.finish is not None}.values()
+
+
+def _place_values(reading: Reading) -> None:
+    """Give input and output whose meaning depends on the kind their place."""
+    if reading.is_tool:
+        if reading.arguments is None:
+            reading.arguments = reading.value_in
+        if reading.result is None:
+            reading.result = reading.value_out
+    elif reading.kind == MODEL:
+        if reading.value_in is not None and not reading.inputs:
+            reading.given(reading.value_in)
+        if reading.value_out is not None and not reading.outputs:
+            reading.gave(reading.value_out)
+    else:
+        return
+    reading.value_in = reading.value_out = None
+
+
+def _take_reward(span: Span, reading: Reading, keys: Iterable[str]) -> None:
+    for key in keys:
+        value = span.attributes.get(key)
+        if value is not None:
+            reward = _reward(value)
+            if reward is not None:
+                reading.reward, reading.reward_source = reward, key
+                return
+
+
+def _reward(value: Any) -> int | float | None:
+    """Return a reward in [0, 1], whole ones as integers; None for anything else."""
+    if isinstance(value, dict | list):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if not 0 <= number <= 1:
+        return None
+    return int(number) if number in (0, 1) else number

@@ -1,0 +1,97 @@
+"""The families' declarations as one table: attribute name to where its value goes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from whileai_core.dialects.spans.families import FAMILIES
+from whileai_core.dialects.spans.families.family import Family
+
+_INDEX = re.compile(r"\.\d+(\.|$)")
+
+
+class Slot:
+    """Where one attribute goes.
+
+    Attributes:
+        field: Field of `Reading`; `kind` and `indexed` are special, "" is none.
+        rank: Precedence among the attributes of one field, the smallest first.
+        kinds: For `kind`: the values and what they mean.
+        prefix: For `indexed`: the name before the first index.
+        target: For `indexed`: the field of the list.
+        finish: The family whose `finish` this attribute asks for.
+    """
+
+    __slots__ = ("field", "finish", "kinds", "prefix", "rank", "target")
+
+    def __init__(
+        self,
+        field: str = "",
+        rank: int = 0,
+        kinds: Mapping[str, str] | None = None,
+        finish: Family | None = None,
+    ) -> None:
+        self.field = field
+        self.rank = rank
+        self.kinds = kinds or {}
+        self.finish = finish
+        self.prefix = ""
+        self.target = ""
+
+
+class _Slots(dict[str, "Slot | None"]):
+    """Attribute name to slot; what is no fixed name is worked out once and remembered."""
+
+    _MOST_REMEMBERED = 20_000
+
+    def __missing__(self, key: str) -> Slot | None:
+        slot = _pattern_slot(key)
+        if len(self) < self._MOST_REMEMBERED:
+            self[key] = slot
+        return slot
+
+
+def _pattern_slot(key: str) -> Slot | None:
+    """Return the slot of an attribute spread over indices, or that a family finishes by prefix."""
+    finish = next((family for family in FAMILIES if _finishes(family, key)), None)
+    match = _INDEX.search(key)
+    if match is not None:
+        prefix = key[: match.start()]
+        for family in FAMILIES:
+            target = family.indexed.get(prefix)
+            if target is not None:
+                slot = Slot("indexed", finish=finish)
+                slot.prefix, slot.target = prefix, target
+                return slot
+    return Slot(finish=finish) if finish is not None else None
+
+
+def _finishes(family: Family, key: str) -> bool:
+    return any(key.startswith(mark) for mark in family.finish_on if mark.endswith("."))
+
+
+def _table() -> _Slots:
+    slots = _Slots()
+    ranks: dict[str, int] = {}
+    for family in FAMILIES:
+        for field, keys in family.fields.items():
+            for key in keys:
+                if key not in slots:
+                    ranks[field] = ranks.get(field, -1) + 1
+                    slots[key] = Slot(field, ranks[field])
+        for key, kinds in family.kinds.items():
+            ranks["kind"] = ranks.get("kind", -1) + 1
+            slots[key] = Slot("kind", ranks["kind"], kinds)
+    for family in FAMILIES:
+        for key in tuple(slots) + family.finish_on:
+            if key in family.finish_on or _finishes(family, key):
+                slot = slots.get(key) or slots.setdefault(key, Slot())
+                if slot is not None:
+                    slot.finish = family
+    return slots
+
+
+SLOTS = _table()
+KINDS_BY_NAME = {name: kind for family in FAMILIES for name, kind in family.names.items()}
+EVENT_READERS = {name: read for family in FAMILIES for name, read in family.events.items()}
