@@ -87,7 +87,7 @@ def record_dialect(value: object) -> RecordDialect | None:
     if not isinstance(value, dict) or _MARKERS.isdisjoint(value):
         return None
     for dialect in RECORD_DIALECTS:
-        if not dialect.markers.isdisjoint(value) and dialect.matches(value):
+        if not dialect.markers.isdisjoint(value) and dialect.claims(value):
             return dialect
     return None
 
@@ -98,4 +98,4 @@ def session_dialect(head: Sequence[object]) -> SessionDialect | None:
     None when its records are conversations of their own. One record is enough for a dialect
     that marks its first line; a longer head is safer.
     """
-    return next((dialect for dialect in SESSION_DIALECTS if dialect.matches(head)), None)
+    return next((dialect for dialect in SESSION_DIALECTS if dialect.claims(head)), None)

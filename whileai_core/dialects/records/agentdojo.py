@@ -35,14 +35,16 @@ def _row(record: Object) -> Row | None:
 
 
 def _events(message: Object) -> list[Event]:
+    calls = objects(message.get("tool_calls"))
+    if calls:
+        message = message | {"tool_calls": [c | {"arguments": c.get("args")} for c in calls]}
     events = events_of([message])
     if message.get("role") != "tool":
         return events
-    call = obj(message.get("tool_call"))
-    name = text(call.get("function")) or None
+    name = text(obj(message.get("tool_call")).get("function")) or None
     error = text(message.get("error"))
     return [
-        Result(error_result(e.value or error) if error else e.value, e.id, e.name or name)
+        Result(error_result(error) if error else e.value, e.id, e.name or name)
         if isinstance(e, Result)
         else e
         for e in events

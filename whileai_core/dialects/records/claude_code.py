@@ -15,15 +15,14 @@ from whileai_core.dialects.events import Ask, Event
 from whileai_core.dialects.messages import events_of
 from whileai_core.dialects.messages.values import first, text_id
 from whileai_core.dialects.records.reader import Reader
-from whileai_core.dialects.records.shape import Object, count, obj, present, text
+from whileai_core.dialects.records.shape import Object, count, mostly, obj, present, text
 from whileai_core.dialects.steps import row_from_events
 from whileai_core.rows import Row
 
 _SPOKEN = frozenset({"user", "assistant"})
-_LINES = _SPOKEN | {
-    "system", "summary", "result", "progress", "attachment", "file-history-snapshot",
-    "queue-operation", "stream_event", "custom-title", "agent-name", "last-prompt", "tool_progress",
-}  # fmt: skip
+_SILENT = frozenset({"summary", "file-history-snapshot", "queue-operation"})
+# Every line names its session or the line it belongs to; there are ever new types of them.
+_OF_A_LINE = frozenset({"sessionId", "session_id", "uuid", "leafUuid", "messageId"})
 _INJECTED = re.compile(
     r"\s*<(?:local-command-stdout|local-command-stderr|local-command-caveat|bash-stdout|bash-stderr"
     r"|bash-input|system-reminder|task-notification|user-prompt-submit-hook)\b"
@@ -48,13 +47,17 @@ def _is_line(value: object) -> bool:
     kind = record.get("type")
     if kind in _SPOKEN:
         return isinstance(record.get("message"), dict)
-    return kind in _LINES and bool(
-        {"sessionId", "session_id", "uuid", "leafUuid", "messageId", "summary"} & record.keys()
-    )
+    return isinstance(kind, str) and not _OF_A_LINE.isdisjoint(record)
+
+
+def _is_telling(value: object) -> bool:
+    """Tell whether a line is of this producer and no other."""
+    record = obj(value)
+    return record.get("type") in _SPOKEN | _SILENT or record.get("subtype") == "init"
 
 
 def _matches(head: Sequence[object]) -> bool:
-    return bool(head) and all(_is_line(line) for line in head)
+    return mostly(head, _is_line) and any(map(_is_telling, head))
 
 
 def _conversations(lines: Iterable[object]) -> list[list[Object]]:

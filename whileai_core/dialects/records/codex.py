@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from whileai_core.dialects.events import Ask, Call, Event, Result, Say
+from whileai_core.dialects.events import Ask, Call, Event, Instruct, Result, Say
 from whileai_core.dialects.messages import events_of
 from whileai_core.dialects.messages.values import (
     arguments_of,
@@ -22,7 +22,7 @@ from whileai_core.dialects.messages.values import (
     text_id,
 )
 from whileai_core.dialects.records.reader import Reader
-from whileai_core.dialects.records.shape import Object, obj, objects, present, text, usage
+from whileai_core.dialects.records.shape import Object, mostly, obj, objects, present, text, usage
 from whileai_core.dialects.steps import row_from_events
 from whileai_core.rows import Row
 
@@ -51,21 +51,28 @@ class _Session(NamedTuple):
 
 
 def _matches(head: Sequence[object]) -> bool:
-    records = [obj(line) for line in head]
-    if not records:
-        return False
-    if all(r.get("type") in _ENVELOPES and isinstance(r.get("payload"), dict) for r in records):
+    if mostly(head, _is_enveloped):
         return True
-    if all(r.get("type") in _EXEC for r in records):
-        return "thread_id" in records[0] or any("item" in r for r in records)
-    return _is_bare(records)
+    records = [obj(line) for line in head]
+    if mostly(head, _is_exec):
+        return "thread_id" in records[0] or any("item" in record for record in records)
+    return bool(records) and _is_bare(records)
+
+
+def _is_enveloped(value: object) -> bool:
+    record = obj(value)
+    return record.get("type") in _ENVELOPES and isinstance(record.get("payload"), dict)
+
+
+def _is_exec(value: object) -> bool:
+    return obj(value).get("type") in _EXEC
 
 
 def _is_bare(records: list[Object]) -> bool:
     start, rest = records[0], records[1:]
     if "type" in start or "id" not in start or "timestamp" not in start or not rest:
         return False
-    return all(r.get("type") in _BARE or "record_type" in r for r in rest)
+    return mostly(rest, lambda r: obj(r).get("type") in _BARE or "record_type" in obj(r))
 
 
 def _sessions(lines: Iterable[object]) -> list[_Session]:
@@ -109,9 +116,9 @@ def _row(session: _Session) -> Row | None:
         model=_model(lines),
         usage=_usage(lines),
         agent=text(first(meta, ("agent_nickname", "agent_role"))),
-        system=_instructions(meta),
     )
-    return row_from_events(events, extra=extra)
+    base = _instructions(meta)
+    return row_from_events([Instruct(base), *events] if base else events, extra=extra)
 
 
 def _item(line: Object) -> Object | None:
@@ -123,7 +130,7 @@ def _item(line: Object) -> Object | None:
 def _item_events(item: Object) -> list[Event]:
     kind = item.get("type")
     if kind == "message":
-        return [e for e in events_of([item]) if not isinstance(e, Ask) or _is_asked(e.text)]
+        return [e for e in events_of([item]) if not _is_injected(e)]
     if kind == "local_shell_call":
         action = obj(item.get("action"))
         given = {k: v for k, v in action.items() if k != "type" and v is not None}
@@ -161,6 +168,10 @@ def _unwrapped(event: Event) -> Event:
         return event
     told: Any = value["output"] if code == 0 else {"exit_code": code, "output": value["output"]}
     return Result(told, event.id, event.name)
+
+
+def _is_injected(event: Event) -> bool:
+    return isinstance(event, Ask | Instruct) and not _is_asked(event.text)
 
 
 def _is_asked(said: str) -> bool:

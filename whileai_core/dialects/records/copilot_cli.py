@@ -14,7 +14,7 @@ from whileai_core.dialects.messages.values import (
     text_id,
 )
 from whileai_core.dialects.records.reader import Reader
-from whileai_core.dialects.records.shape import Object, obj, objects, present, text
+from whileai_core.dialects.records.shape import Object, mostly, obj, objects, present, text
 from whileai_core.dialects.steps import row_from_events
 from whileai_core.rows import Row
 
@@ -22,7 +22,7 @@ _START = "session.start"
 
 
 def _matches(head: Sequence[object]) -> bool:
-    return bool(head) and all(_is_event(event) for event in head)
+    return mostly(head, _is_event)
 
 
 def _is_event(value: object) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from whileai_core.dialects.events import Ask, Event
 from whileai_core.dialects.messages import events_of
 from whileai_core.dialects.records.reader import Reader
-from whileai_core.dialects.records.shape import Object, obj, present, text
+from whileai_core.dialects.records.shape import Object, mostly, obj, present, text
 from whileai_core.dialects.steps import row_from_events
 from whileai_core.rows import Row
 
@@ -25,7 +25,7 @@ def _is_line(value: object) -> bool:
 
 
 def _matches(head: Sequence[object]) -> bool:
-    return bool(head) and all(_is_line(line) for line in head)
+    return mostly(head, _is_line)
 
 
 def _row(lines: list[Object]) -> Row | None:

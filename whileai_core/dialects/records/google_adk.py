@@ -16,7 +16,7 @@ from whileai_core.dialects.messages.values import (
 )
 from whileai_core.dialects.records import labels
 from whileai_core.dialects.records.reader import Reader
-from whileai_core.dialects.records.shape import Object, obj, objects, present, text
+from whileai_core.dialects.records.shape import Object, mostly, obj, objects, present, text
 from whileai_core.dialects.steps import row_from_events
 from whileai_core.rows import Row
 
@@ -150,13 +150,11 @@ def _old_turn(turn: Object) -> Iterator[Event]:
 
 
 def _matches_turns(head: Sequence[object]) -> bool:
-    return bool(head) and all(
-        _is_old_turn(turn) and "expected_tool_use" in obj(turn) for turn in head
-    )
+    return mostly(head, lambda turn: _is_old_turn(turn) and "expected_tool_use" in obj(turn))
 
 
 def _matches_events(head: Sequence[object]) -> bool:
-    return bool(head) and all(_is_event(event) and "id" in obj(event) for event in head)
+    return mostly(head, lambda event: _is_event(event) and "id" in obj(event))
 
 
 def _matches_list(head: Sequence[object]) -> bool:

@@ -15,7 +15,7 @@ from whileai_core.dialects.messages.values import (
     text_id,
 )
 from whileai_core.dialects.records.reader import Reader
-from whileai_core.dialects.records.shape import Object, obj, objects, present, text
+from whileai_core.dialects.records.shape import Object, mostly, obj, objects, present, text
 from whileai_core.dialects.steps import row_from_events
 from whileai_core.rows import Row
 
@@ -30,7 +30,7 @@ def _is_line(value: object) -> bool:
 
 
 def _matches(head: Sequence[object]) -> bool:
-    return bool(head) and all(_is_line(line) for line in head)
+    return mostly(head, _is_line)
 
 
 def _row(lines: list[Object]) -> Row | None:

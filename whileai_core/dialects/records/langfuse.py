@@ -14,7 +14,7 @@ from whileai_core.dialects.messages.values import first, text_id
 from whileai_core.dialects.records import labels
 from whileai_core.dialects.records.reader import Reader
 from whileai_core.dialects.records.runs import Run, conversation, run_facts
-from whileai_core.dialects.records.shape import Object, decoded, obj, objects, present, text
+from whileai_core.dialects.records.shape import Object, decoded, mostly, obj, objects, present, text
 from whileai_core.dialects.steps import row_from_events
 from whileai_core.rows import Row
 
@@ -199,7 +199,7 @@ def _trace_id(observations: list[Object]) -> str | None:
 
 
 def _matches_list(head: Sequence[object]) -> bool:
-    return bool(head) and all(_is_observation(record) for record in head)
+    return mostly(head, _is_observation)
 
 
 TRACE = Reader(

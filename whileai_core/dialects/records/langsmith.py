@@ -13,7 +13,7 @@ from whileai_core.dialects.messages.values import first, text_id
 from whileai_core.dialects.records import labels
 from whileai_core.dialects.records.reader import Reader
 from whileai_core.dialects.records.runs import Run, conversation, run_facts
-from whileai_core.dialects.records.shape import Object, obj, objects, present, text, walk
+from whileai_core.dialects.records.shape import Object, mostly, obj, objects, present, text, walk
 from whileai_core.dialects.steps import row_from_events
 from whileai_core.rows import Row
 
@@ -130,7 +130,8 @@ def _outputs(run: Object) -> Any:
 
 def _tokens(run: Object, outputs: Object) -> Object:
     flat = {key: run.get(key) for key in ("prompt_tokens", "completion_tokens")}
-    return obj(first(outputs, ("usage_metadata", "usage"))) or flat
+    told = first(outputs, ("usage_metadata", "usage"))
+    return obj(told) or obj(obj(outputs.get("llm_output")).get("token_usage")) or flat
 
 
 def _metadata(run: Object) -> Object:
@@ -138,7 +139,7 @@ def _metadata(run: Object) -> Object:
 
 
 def _matches_list(head: Sequence[object]) -> bool:
-    return bool(head) and all(_is_run(record) for record in head)
+    return mostly(head, _is_run)
 
 
 BATCH = Reader(

@@ -20,7 +20,7 @@ from whileai_core.dialects.messages.values import (
     text_of,
 )
 from whileai_core.dialects.records.reader import Reader
-from whileai_core.dialects.records.shape import Object, count, obj, objects, present, text
+from whileai_core.dialects.records.shape import Object, count, mostly, obj, objects, present, text
 from whileai_core.dialects.steps import row_from_events
 from whileai_core.rows import Row
 
@@ -53,7 +53,7 @@ def _is_call(value: object) -> bool:
 
 
 def _matches(head: Sequence[object]) -> bool:
-    return bool(head) and (all(map(_is_call, head)) or all(map(_is_event, head)))
+    return mostly(head, _is_call) or mostly(head, _is_event)
 
 
 def _matches_page(value: object) -> bool:

@@ -16,7 +16,6 @@ from whileai_core.rows import Row
 _OF_A_TRACE = frozenset({
     "trace_metadata", "request_metadata", "execution_duration", "execution_time_ms", "assessments",
 })  # fmt: skip
-_SESSION = ("mlflow.trace.session", "mlflow.sourceRun")
 
 
 def _matches(value: object) -> bool:
@@ -32,7 +31,8 @@ def _row(record: Object) -> Row | None:
     metadata = obj(decoded(first(record, ("trace_metadata", "request_metadata"))))
     row = present(
         trace_id=text_id(first(record, ("trace_id", "request_id"))),
-        conversation_id=text_id(first(metadata, _SESSION[:1])),
+        conversation_id=text_id(metadata.get("mlflow.trace.session")),
+        ts=first(record, ("request_time", "timestamp_ms")),
     )
     for assessment in objects(decoded(record.get("assessments"))):
         name = first(assessment, ("assessment_name", "name"))

@@ -21,7 +21,7 @@ from whileai_core.dialects.messages.values import (
 )
 from whileai_core.dialects.records import labels
 from whileai_core.dialects.records.reader import Reader
-from whileai_core.dialects.records.shape import Object, kept, obj, objects, present, text
+from whileai_core.dialects.records.shape import Object, kept, mostly, obj, objects, present, text
 from whileai_core.dialects.steps import row_from_events
 from whileai_core.rows import Row
 
@@ -72,8 +72,7 @@ def _matches(value: object) -> bool:
 
 
 def _matches_list(head: Sequence[object]) -> bool:
-    flat = list(_flat(head))
-    return bool(flat) and all(_is_event(event) for event in flat)
+    return mostly(list(_flat(head)), _is_event)
 
 
 def _flat(history: Iterable[object]) -> Iterator[Object]:

@@ -10,7 +10,7 @@ from whileai_core.dialects.records import labels
 from whileai_core.dialects.records.payloads import input_events, output_events
 from whileai_core.dialects.records.reader import Reader
 from whileai_core.dialects.records.runs import Run, conversation, run_facts
-from whileai_core.dialects.records.shape import Object, decoded, obj, objects, present, text
+from whileai_core.dialects.records.shape import Object, decoded, mostly, obj, objects, present, text
 from whileai_core.dialects.steps import row_from_events
 from whileai_core.rows import Row
 
@@ -116,7 +116,7 @@ def _experiment_row(run: Object) -> Row | None:
 
 SPANS = Reader(
     name="phoenix",
-    matches=lambda head: bool(head) and all(_is_span(record) for record in head),
+    matches=lambda head: mostly(head, _is_span),
     conversations=_by_trace,
     row=_row,
 )

@@ -25,7 +25,8 @@ class Reader:
 
     Attributes:
         name: What `dialect` says on the rows.
-        matches: A cheap look at one record (of a session: at the first records of a file).
+        matches: A cheap look at one record (of a session: at the first records of a file);
+            may raise on broken data, so ask `claims`.
         conversations: Splits the record (or the records of the file) into conversations.
         row: One conversation to its row; None when there is none in it after all.
         markers: Keys of which a record of this dialect has at least one; empty for sessions
@@ -37,6 +38,13 @@ class Reader:
     conversations: Callable[[Any], Iterable[Any]]
     row: Callable[[Any], Row | None]
     markers: frozenset[str] = frozenset()
+
+    def claims(self, value: object) -> bool:
+        """Tell whether a record (the first records of a file) is of this dialect."""
+        try:
+            return self.matches(value)
+        except _BROKEN_DATA:
+            return False
 
     def read(self, value: object) -> Iterator[Row | Unread]:
         """Yield every conversation as a row, or as `Unread` when its data is broken.

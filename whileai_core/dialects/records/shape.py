@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from whileai_core import jsonio
@@ -67,6 +67,14 @@ def present(**values: Any) -> Object:
 def kept(record: Object, *keys: str) -> Object:
     """Return the named keys of a record whose values are known."""
     return present(**{key: record.get(key) for key in keys})
+
+
+def mostly(head: Sequence[object], is_line: Callable[[object], bool]) -> bool:
+    """Tell whether more than half of the first records of a file are of one kind.
+
+    One broken line, or one of a kind that is not known yet, does not hide a session.
+    """
+    return 2 * sum(map(is_line, head)) > len(head)
 
 
 def walk(value: object, child: str) -> Iterator[Object]:
