@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from whileai_core import jsonio
 from whileai_core.dialects.events import Ask, Event, Say
 from whileai_core.dialects.messages import events_of
-from whileai_core.dialects.messages.plain import plain_steps
+from whileai_core.dialects.messages.plain import read_plain_chat
 from whileai_core.dialects.messages.values import arguments_of
 from whileai_core.dialects.shapes import decoded_list, holds_messages, text_in
 from whileai_core.dialects.steps import steps_from_events
@@ -63,6 +63,22 @@ _FINALS = (
 _ARGUMENTS = ("input", "args", "parameters", "tool_input", "action_input")
 _RESULTS = ("output", "response", "observation")
 _STEP_KEYS = ("tool", "user", "text")
+# With `messages` and nothing but these keys, a record says no ask, reply or steps of its own.
+CHAT_KEYS = frozenset(
+    {
+        "messages",
+        "id",
+        "tools",
+        "functions",
+        "parallel_tool_calls",
+        "model",
+        "reward",
+        "scores",
+        "metadata",
+        "conversation_id",
+        "ts",
+    }
+)
 
 
 def as_row(item: object) -> Row | None:
@@ -84,13 +100,13 @@ def as_row(item: object) -> Row | None:
     return normalise(row, owned=False)
 
 
-def normalise(row: Row, *, owned: bool, strict: bool = False) -> Row | None:
+def normalise(row: Row, *, owned: bool, exact: bool = False) -> Row | None:
     """Bring one object into the row schema, in place; None when it has no ask and no steps.
 
     Args:
         row: The object; its top level is changed.
         owned: Whether nobody else holds what is in it, so that steps may be changed in place.
-        strict: Whether it is known to be strict JSON.
+        exact: Whether it comes from text that is strict JSON without integers past 64 bits.
 
     Raises:
         ValueError: The object is nested too deep to be made strict JSON.
@@ -98,34 +114,58 @@ def normalise(row: Row, *, owned: bool, strict: bool = False) -> Row | None:
     if is_canonical(row):
         if not owned:
             row["steps"] = [dict(step) for step in row["steps"]]
-    else:
+    elif not fill_from_chat(row, exact):
         _fill(row, owned)
     if "reward" in row:
-        _settle_reward(row)
-    if not strict:
+        settle_reward(row)
+    if not exact:
         for key in ("prompt", "steps", "final_text"):
             row[key] = jsonio.strict(row[key])
     return row if row["prompt"] or row["steps"] else None
 
 
-def is_canonical(row: Row) -> bool:
-    """Tell whether prompt, steps and final text are as the schema has them."""
-    steps = row.get("steps")
-    if type(steps) is not list or not steps:
+def is_chat(row: Row) -> bool:
+    """Tell whether a record is a list of messages and nothing that could say more."""
+    return row.keys() <= CHAT_KEYS and type(row.get("messages")) is list
+
+
+def fill_from_chat(row: Row, exact: bool) -> bool:
+    """Give plain chat its prompt, steps and final text; tell whether it is plain chat.
+
+    Args:
+        row: The record; it is changed only if it is plain chat.
+        exact: Whether its texts hold no integers past 64 bits.
+    """
+    messages = row.get("messages")
+    if type(messages) is not list or not row.keys() <= CHAT_KEYS:
         return False
-    prompt = row.get("prompt")
-    final = row.get("final_text")
-    if type(prompt) is not str or type(final) is not str or not final or not prompt.strip():
+    chat = read_plain_chat(messages, jsonio.loads_exact if exact else jsonio.loads_strict)
+    if chat is None or not chat[0]:
         return False
-    for step in steps:
-        if type(step) is not dict:
-            return False
-        if "tool" in step:
-            if type(step.get("arguments")) is not dict or "result" not in step:
-                return False
-        elif "text" not in step and "user" not in step:
-            return False
+    row["steps"], row["prompt"], row["final_text"] = chat
     return True
+
+
+def is_canonical(row: Row) -> bool:
+    """Tell whether prompt, steps and final text are as the schema has them, and filled."""
+    if "steps" not in row:  # as most that is not canonical
+        return False
+    try:
+        steps = row["steps"]
+        prompt = row["prompt"]
+        final_text = row["final_text"]
+        if type(prompt) is not str or type(final_text) is not str or type(steps) is not list:
+            return False
+        for step in steps:
+            if "tool" in step:
+                if type(step["arguments"]) is not dict:
+                    return False
+                step["result"]
+            elif type(step) is not dict or ("text" not in step and "user" not in step):
+                return False
+    except (LookupError, TypeError):
+        return False
+    return bool(steps and final_text and prompt) and not prompt.isspace()
 
 
 def _fill(row: Row, owned: bool) -> None:
@@ -162,9 +202,7 @@ def _steps(row: Row, owned: bool) -> list[Step] | None:
         messages = decoded_list(row.get(key))
         if not messages:
             continue
-        steps = plain_steps(messages)
-        if steps is None:
-            steps = steps_from_events(events_of(messages))
+        steps = steps_from_events(events_of(messages))
         if steps:
             return steps
     return None
@@ -252,7 +290,7 @@ def _final_text(row: Row, steps: list[Step], answered: list[Event]) -> str:
     return ""
 
 
-def _settle_reward(row: Row) -> None:
+def settle_reward(row: Row) -> None:
     """Keep a reward that is cleanly 0 or 1; another number moves to `scores`."""
     value = row["reward"]
     if type(value) is int and (value == 0 or value == 1):

@@ -33,4 +33,12 @@ def collector_paused() -> Iterator[None]:
         with _lock:
             _users -= 1
             if _users == 0 and _was_enabled:
+                _age_new_objects()
                 gc.enable()
+
+
+def _age_new_objects() -> None:
+    """Move what was made to the oldest generation, or the next small collection walks it all."""
+    if gc.get_freeze_count() == 0:  # else thawing would touch what somebody else froze
+        gc.freeze()
+        gc.unfreeze()

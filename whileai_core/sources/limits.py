@@ -26,6 +26,10 @@ RAW_CHARACTERS = 64 * 1024
 
 
 def raw_text(data: bytes) -> str:
-    """Return bytes as the text of a reject: no UTF-8 is backslash-escaped, long pieces are cut."""
-    text = data[: RAW_CHARACTERS * 4].decode("utf-8", "backslashreplace")
+    """Return bytes as the text of a reject: what is no UTF-8 is backslash-escaped."""
+    return cut(data[: RAW_CHARACTERS * 4].decode("utf-8", "backslashreplace"))
+
+
+def cut(text: str) -> str:
+    """Return the text of a reject, shortened if it is very long."""
     return text if len(text) <= RAW_CHARACTERS else text[:RAW_CHARACTERS] + "…"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from whileai_core import jsonio
 from whileai_core.sources.compression import BrokenStream
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from whileai_core.sources.compression import ByteStream
 
 BLOCK_BYTES = 256 * 1024
+KEPT_BYTES = 256 * 1024  # of a line past the limit
 
 
 class LineBlock(NamedTuple):
@@ -36,9 +37,10 @@ class LongLine(NamedTuple):
     start: bytes
 
 
-def line_blocks(
-    stream: ByteStream, *, longest: int, start: bytes = b""
-) -> Iterator[LineBlock | LongLine | BrokenStream]:
+Piece: TypeAlias = LineBlock | LongLine | BrokenStream
+
+
+def line_blocks(stream: ByteStream, *, longest: int, start: bytes = b"") -> Iterator[Piece]:
     """Yield the lines of a stream; what stood before a break comes first, then the break.
 
     Args:
@@ -47,43 +49,50 @@ def line_blocks(
         start: Bytes that were already taken from the stream.
     """
     number = 1
-    pending = [start]  # the beginning of a line whose end is not read yet
-    held = len(start)
-    skipped: bytes | None = None  # the start of the overlong line being skipped
+    pending: list[bytes] = []  # the pieces of a line whose end is not read yet
+    held = 0
+    too_long: bytes | None = None  # the start of a line past the limit, while it is skipped
     broken: BrokenStream | None = None
-    data = start
-    while True:
-        end = data.rfind(b"\n")
-        if end >= 0 and skipped is not None:
-            yield LongLine(number, skipped)
-            number += 1
-            cut = data.index(b"\n") + 1
-            data = data[cut:]
-            pending, held, skipped = [data], len(data), None
-            end = data.rfind(b"\n")
-        if end >= 0:
-            pending[-1] = data[:end]
-            block = b"".join(pending)
-            pending = [data[end + 1 :]]
-            held = len(pending[0])
-            lines = block.split(b"\n")
-            yield LineBlock(number, lines, not jsonio.has_long_integers(block))
-            number += len(lines)
-        elif held > longest or skipped is not None:
-            skipped = skipped or b"".join(pending)[: 4 * BLOCK_BYTES]
-            pending, held = [], 0
-        try:
-            data = stream.read1(BLOCK_BYTES)
-        except BrokenStream as error:
-            broken, data = error, b""
-        if not data:
+    data = start or _next(stream)
+    while data:
+        if isinstance(data, BrokenStream):
+            broken = data
             break
-        pending.append(data)
-        held += len(data)
-    if skipped is not None:
-        yield LongLine(number, skipped)
+        lines = data.split(b"\n")
+        rest = lines.pop()
+        if not lines:
+            if too_long is None:
+                pending.append(rest)
+                held += len(rest)
+        else:
+            exact = not jsonio.has_long_integers(data)
+            if too_long is not None:
+                yield LongLine(number, too_long)
+                too_long = None
+                number += 1
+                del lines[0]
+            elif pending:
+                lines[0] = b"".join((*pending, lines[0]))
+                exact = exact and not jsonio.has_long_integers(lines[0])
+            if lines:
+                yield LineBlock(number, lines, exact)
+                number += len(lines)
+            pending, held = [rest], len(rest)
+        if held > longest:
+            too_long = b"".join(pending)[:KEPT_BYTES]
+            pending, held = [], 0
+        data = _next(stream)
+    if too_long is not None:
+        yield LongLine(number, too_long)
     elif held:
-        rest = b"".join(pending)
-        yield LineBlock(number, [rest], not jsonio.has_long_integers(rest))
+        line = b"".join(pending)
+        yield LineBlock(number, [line], not jsonio.has_long_integers(line))
     if broken is not None:
         yield broken
+
+
+def _next(stream: ByteStream) -> bytes | BrokenStream:
+    try:
+        return stream.read1(BLOCK_BYTES)
+    except BrokenStream as error:
+        return error

@@ -11,7 +11,7 @@ from whileai_core import jsonio
 from whileai_core.sources.compression import BrokenStream
 from whileai_core.sources.items import Ignored, Origin, Record, Reject
 from whileai_core.sources.limits import raw_text
-from whileai_core.sources.lines import LineBlock, LongLine, line_blocks
+from whileai_core.sources.lines import Piece, line_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ class Lines(NamedTuple):
     """A source of one JSON value a line, not yet parsed."""
 
     source: str
-    blocks: Iterator[LineBlock | LongLine | BrokenStream]
+    blocks: Iterator[Piece]
 
 
 class Items(NamedTuple):

@@ -1,0 +1,198 @@
+"""What a record is: a row, a conversation, spans, or part of a session that spans the file.
+
+Rows in the schema and plain chat need no dialect and are never shown to one. All else is shown,
+in this order, to the session dialects (with the records beside it), to the record dialects, to
+the span readers, and last to the many spellings of `normalise`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from whileai_core import jsonio
+from whileai_core.dialects.normalise import as_row, is_canonical, is_chat, normalise
+from whileai_core.dialects.shapes import holds_messages
+from whileai_core.rows import Row
+from whileai_core.sources.items import Ignored, Origin, Record, Reject
+from whileai_core.sources.limits import cut
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from whileai_core.dialects.registry import RecordDialect, SessionDialect
+    from whileai_core.dialects.spans import Span
+
+HEAD_RECORDS = 8  # of a file, shown to the session dialects
+_DEEPEST_LIST = 4
+
+
+class RowItem(NamedTuple):
+    """A row, the dialect it was read by, and where its record stood."""
+
+    row: Row
+    dialect: str
+    origin: Origin
+
+
+class SpanItem(NamedTuple):
+    """A span of a conversation that is put together later."""
+
+    span: Span
+    origin: Origin
+
+
+Item: TypeAlias = RowItem | SpanItem | Reject | Ignored
+
+
+def is_plain(value: object) -> bool:
+    """Tell whether a record needs no dialect: a row in the schema or plain chat."""
+    return type(value) is dict and (is_canonical(value) or is_chat(value))
+
+
+def group_items(source: str, records: Iterator[Record | Reject], *, owned: bool) -> Iterator[Item]:
+    """Yield what the records of one file, array or iterable are, looking at them together.
+
+    Args:
+        source: Where they stood.
+        records: The records.
+        owned: Whether nobody else holds them, so that they may be changed in place.
+    """
+    first = list(islice(records, HEAD_RECORDS))
+    head = [piece.value for piece in first if isinstance(piece, Record)]
+    together = joint_items(source, head, chain(first, records))
+    if together is not None:
+        yield from together
+        return
+    for piece in chain(first, records):
+        if isinstance(piece, Record):
+            yield from record_items(piece, owned=owned)
+        else:
+            yield piece
+
+
+def joint_items(
+    source: str, head: list[Any], records: Iterable[Record | Reject]
+) -> Iterator[Item] | None:
+    """Return what the records are if they belong together: a session, or one conversation.
+
+    None means that each is a record of its own; `records` is then untouched.
+    """
+    if not head or is_plain(head[0]):
+        return None
+    from whileai_core.dialects import registry  # when the first record asks for it
+
+    session = registry.session_dialect(head)
+    if session is not None:
+        return _session_items(source, records, session)
+    return _conversation_items(source, records) if holds_messages(head) else None
+
+
+def _session_items(
+    source: str, records: Iterable[Record | Reject], dialect: SessionDialect
+) -> Iterator[Item]:
+    """Yield the conversations of a file that is one session; bad records come after them."""
+    rejects: list[Reject] = []
+
+    def read() -> Iterator[Any]:
+        for piece in records:
+            if isinstance(piece, Record):
+                yield piece.value
+            else:
+                rejects.append(piece)
+
+    yield from _dialect_rows(dialect, read(), Origin(source))
+    yield from rejects
+
+
+def _conversation_items(source: str, records: Iterable[Record | Reject]) -> Iterator[Item]:
+    """Yield the one conversation of a source whose records are its messages."""
+    messages: list[Any] = []
+    for piece in records:
+        if isinstance(piece, Record):
+            messages.append(piece.value)
+        else:
+            yield piece
+    yield from _normalised({"messages": messages}, Origin(source), owned=True, exact=False)
+
+
+def record_items(
+    record: Record, *, owned: bool, exact: bool = False, depth: int = _DEEPEST_LIST
+) -> Iterator[Item]:
+    """Yield what one record is, by itself.
+
+    Args:
+        record: The record.
+        owned: Whether it may be changed in place.
+        exact: Whether it comes from text that is strict JSON without integers past 64 bits.
+        depth: How deep lists of records are looked into.
+    """
+    value, origin = record
+    if isinstance(value, list | tuple) and depth and not holds_messages(value):
+        for item in value:
+            inner = Record(item, origin)
+            yield from record_items(inner, owned=owned, exact=exact, depth=depth - 1)
+        return
+    if not isinstance(value, Mapping | list | tuple):
+        detail = f"a record is an object; this is {type(value).__name__}"
+        yield Reject("not_an_object", detail, origin, _raw(value))
+        return
+    if isinstance(value, dict) and not is_plain(value):
+        found = _dialect_items(value, origin)
+        if found is not None:
+            yield from found
+            return
+    yield from _normalised(value, origin, owned=owned, exact=exact)
+
+
+def _dialect_items(value: dict[str, Any], origin: Origin) -> Iterator[Item] | None:
+    from whileai_core.dialects import registry, spans  # when the first record asks for them
+
+    dialect = registry.record_dialect(value)
+    if dialect is not None:
+        return _dialect_rows(dialect, value, origin)
+    if spans.is_span_payload(value):
+        return _span_items(spans.spans_in(value, origin), origin)
+    return None
+
+
+def _dialect_rows(dialect: RecordDialect, value: Any, origin: Origin) -> Iterator[Item]:
+    found = False
+    for row in dialect.read(value):
+        found = True
+        if isinstance(row, dict):
+            yield RowItem(row, dialect.name, origin)
+        else:
+            raw = _raw(value) if isinstance(value, dict) else ""
+            yield Reject("unreadable_record", f"{dialect.name}: {row.detail}", origin, raw)
+    if not found:
+        yield Ignored("no_conversation", origin)
+
+
+def _span_items(pieces: Iterator[Span | Reject | Ignored], origin: Origin) -> Iterator[Item]:
+    for piece in pieces:
+        yield piece if isinstance(piece, Reject | Ignored) else SpanItem(piece, origin)
+
+
+def _normalised(value: Any, origin: Origin, *, owned: bool, exact: bool) -> Iterator[Item]:
+    try:
+        if owned and type(value) is dict:
+            row = normalise(value, owned=True, exact=exact)
+        else:
+            row = as_row(value)
+    except ValueError:
+        yield Reject("too_deep", "nested deeper than can be read", origin, _raw(value))
+        return
+    if row is None:
+        detail = "neither an ask nor steps were found in it"
+        yield Reject("no_signal", detail, origin, _raw(value))
+    else:
+        yield RowItem(row, "rows", origin)
+
+
+def _raw(value: object) -> str:
+    try:
+        return cut(jsonio.text(value))
+    except (RecursionError, ValueError, TypeError):
+        return f"<{type(value).__name__} that cannot be written as JSON>"
