@@ -26,6 +26,13 @@ KEYED = [
     ("POST", "/datasets/{id}/publish"),
     ("POST", "/datasets/{id}/unpublish"),
     ("GET", "/agents"),
+    ("GET", "/me"),
+    ("GET", "/traces"),
+    ("DELETE", "/traces/{id}"),
+    ("GET", "/hf/me"),
+    ("POST", "/datasets/import-hf"),
+    ("POST", "/datasets/{id}/hf-publish"),
+    ("GET", "/datasets/{id}/profile"),
     ("POST", "/agents"),
     ("DELETE", "/agents/{id}"),
 ]
@@ -36,7 +43,7 @@ KEYED = [
 def test_keyed_routes_answer_401_and_never_echo(
     user: Any, method: str, path: str, headers: dict[str, str]
 ) -> None:
-    dataset = user.push(b"{}\n")
+    dataset, _ = user.create()
     reply = user.http.request(method, path.format(id=dataset), headers=headers, content=b"{")
     assert reply.status_code == 401
     assert set(reply.json()) == {"error"}
@@ -139,3 +146,9 @@ def test_a_refused_upload_is_answered_although_the_client_is_still_sending(user:
     with httpx.Client(base_url=user.http.base_url) as client:
         reply = client.put("/upload/forged.1.x", content=b"x" * 8_000_000)
     assert reply.status_code == 403
+
+
+def test_me_names_the_account_of_the_key(served: Any) -> None:
+    key = asyncio.run(create_key("somebody", settings=served.settings))
+    reply = served.http.get("/me", headers={"X-Api-Key": key})
+    assert reply.json()["name"] == "somebody"

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -16,8 +17,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from whileai_core.errors import SettingsError, StoreError
 from whileai_core.gate.admin import create_key
 from whileai_core.gate.blobs import LocalBlobs, new_key
+from whileai_core.gate.server import serve
 from whileai_core.gate.settings import GateSettings
 from whileai_core.settings import Settings
 
@@ -43,8 +46,8 @@ class _Process:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Path]:
-    yield tmp_path
+def home(tmp_path: Path) -> Path:
+    return tmp_path
 
 
 def _half_upload(origin: str, path: str) -> socket.socket:
@@ -150,8 +153,6 @@ def test_a_sweep_spares_writers_that_live(tmp_path: Path) -> None:
 
 
 def test_blobs_given_up_are_collected_at_the_next_start(home: Path) -> None:
-    import sqlite3
-
     settings = GateSettings.from_settings(Settings(home=home))
     asyncio.run(create_key("team", settings=settings))
     blobs = LocalBlobs(settings.folder / "blobs")
@@ -167,11 +168,18 @@ def test_blobs_given_up_are_collected_at_the_next_start(home: Path) -> None:
         blobs.open(key)
 
 
-def test_a_port_in_use_is_one_clear_error() -> None:
-    from whileai_core.errors import SettingsError
-    from whileai_core.gate.server import serve
-
+def test_a_port_in_use_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHILEAI_HOME", str(tmp_path))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(SettingsError, match=str(port)):
             serve("127.0.0.1", port)
+
+
+def test_a_home_that_cannot_be_used_stops_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gate").write_text("a file")
+    monkeypatch.setenv("WHILEAI_HOME", str(tmp_path))
+    with pytest.raises(StoreError, match="folder"):
+        serve("127.0.0.1", 0)

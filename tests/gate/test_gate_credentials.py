@@ -101,3 +101,18 @@ def test_a_senseless_life_is_400(user: Any, life: Any) -> None:
         "/auth/issue-credential", headers=_bearer(user), json={"ttlSeconds": life}
     )
     assert reply.status_code == 400
+
+
+def test_one_idempotency_key_gets_one_credential(user: Any, new_user: Callable[[], Any]) -> None:
+    def issue(who: Any) -> Any:
+        headers = _bearer(who) | {"Idempotency-Key": "k"}
+        return who.http.post("/auth/issue-credential", headers=headers, json={"ttlSeconds": 60})
+
+    first, again, foreign = issue(user), issue(user), issue(new_user())
+    assert first.headers["idempotency-key"] == "k"
+    assert first.json()["credential"] == again.json()["credential"]
+    assert first.json()["credential"] != foreign.json()["credential"]
+    body = {"credential": first.json()["credential"]}
+    user.http.post("/auth/revoke-credential", headers=_bearer(user), json=body)
+    assert issue(user).status_code == 409
+    assert not _works(user, body["credential"])

@@ -6,6 +6,8 @@ import asyncio
 import subprocess
 import sys
 import threading
+import tracemalloc
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -167,3 +169,25 @@ def test_blobs_may_live_behind_an_fsspec_url(tmp_path: Path) -> None:
     import fsspec
 
     assert fsspec.filesystem("memory").find("/gate-test-blobs") == []
+
+
+def test_memory_does_not_grow_with_the_upload(tmp_path: Path) -> None:
+    line = b'{"a": "%s"}\n' % (b"x" * 10_000)
+    chunks, lines = 48, 100
+
+    async def body() -> AsyncIterator[bytes]:
+        for _ in range(chunks):
+            yield line * lines
+
+    async def check() -> None:
+        async with embedded_gate(Settings(home=tmp_path)) as gate, _client(gate) as client:
+            made = (await client.post("/datasets", json={"name": "n"})).json()
+            tracemalloc.start()
+            await client.put(made["uploadUrl"], content=body())
+            _, peak = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+            assert peak < len(line) * lines * chunks / 4
+            done = (await client.post(f"/datasets/{made['datasetId']}/finalize")).json()
+            assert done["rows"] == chunks * lines
+
+    asyncio.run(check())

@@ -93,7 +93,7 @@ class LocalBlobs:
         """Remove temporary files whose writer is gone."""
         for path in self._unfinished.iterdir():
             with contextlib.suppress(OSError), path.open("rb") as file:
-                _lock(file)  # fails while the writer lives, in whatever process
+                _lock(file, wait=False)  # fails while the writer lives, in whatever process
                 path.unlink(missing_ok=True)
 
     def _path(self, key: str) -> Path:
@@ -104,8 +104,7 @@ class _LocalWriter:
     def __init__(self, unfinished: Path, final: Path) -> None:
         self._unfinished = unfinished
         self._final = final
-        self._file = unfinished.open("xb")
-        _lock(self._file)
+        self._file = _create_locked(unfinished)
 
     def write(self, data: bytes) -> None:
         self._file.write(data)
@@ -123,9 +122,20 @@ class _LocalWriter:
         self._unfinished.unlink(missing_ok=True)
 
 
-def _lock(file: BinaryIO) -> None:
+def _create_locked(path: Path) -> BinaryIO:
+    """Create a file that no sweep removes while it is open."""
+    while True:
+        file = path.open("xb")
+        with contextlib.suppress(OSError):  # a file system without locks: sweeps do nothing there
+            _lock(file, wait=True)
+        if path.exists():
+            return file
+        file.close()  # a sweep was quicker than our lock
+
+
+def _lock(file: BinaryIO, *, wait: bool) -> None:
     if fcntl is not None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
 
 
 def _sync_folder(folder: Path) -> None:

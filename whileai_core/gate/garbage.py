@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 # An upload that takes longer than this finds its blob given up, and fails.
 WRITING_MS = 24 * 3600 * 1000
+_BATCH = 500  # databases bound the parameters of a statement
 
 
 async def note_writing(session: AsyncSession, key: str) -> None:
@@ -47,8 +48,9 @@ async def note_unlinked(session: AsyncSession, keys: Iterable[str]) -> None:
 
 async def collect(database: Database, blobs: BlobStore, keys: Sequence[str]) -> None:
     """Delete noted blobs; one that cannot be deleted now is tried at the next start."""
-    gone = [key for key in keys if await anyio.to_thread.run_sync(_deleted, blobs, key)]
-    if gone:
+    for start in range(0, len(keys), _BATCH):
+        batch = keys[start : start + _BATCH]
+        gone = await anyio.to_thread.run_sync(_delete_all, blobs, batch)
         async with database.write() as session:
             await session.execute(delete(Garbage).where(Garbage.blob_key.in_(gone)))
 
@@ -56,15 +58,19 @@ async def collect(database: Database, blobs: BlobStore, keys: Sequence[str]) -> 
 async def collect_due(database: Database, blobs: BlobStore) -> None:
     """Delete every blob whose time has come."""
     async with database.read() as session:
-        due = select(Garbage.blob_key).where(Garbage.due_at <= now_ms()).limit(1000)
+        due = select(Garbage.blob_key).where(Garbage.due_at <= now_ms())
         keys = (await session.scalars(due)).all()
     await collect(database, blobs, keys)
 
 
-def _deleted(blobs: BlobStore, key: str) -> bool:
-    try:
-        blobs.delete(key)
-    except OSError as error:
-        _log.warning("blob %s stays for now: %s", key, error)
-        return False
-    return True
+def _delete_all(blobs: BlobStore, keys: Sequence[str]) -> list[str]:
+    """Delete blobs; return the keys of those that are gone."""
+    gone = []
+    for key in keys:
+        try:
+            blobs.delete(key)
+        except OSError as error:
+            _log.warning("blob %s stays for now: %s", key, error)
+        else:
+            gone.append(key)
+    return gone

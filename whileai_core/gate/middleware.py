@@ -10,7 +10,7 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import InterfaceError, OperationalError
 from starlette.requests import ClientDisconnect
 
 from whileai_core.gate.http import error_response
@@ -59,8 +59,8 @@ class RequestLog:
 
 
 def _failure(error: Exception) -> Response:
-    if isinstance(error, OperationalError):
-        _log.warning("the database did not answer: %s", error.orig)
+    if isinstance(error, OperationalError | InterfaceError | ConnectionError):
+        _log.warning("the database did not answer: %s", getattr(error, "orig", error))
         busy = "the gate's database is busy or away; try again"
         return error_response(503, busy, {"Retry-After": _RETRY_SECONDS})
     _log.error("a request failed", exc_info=error)

@@ -12,6 +12,7 @@ _PASS = 0.5
 _DIGITS = 3
 _LISTED_TASKS = 5000
 _CHARACTERS_PER_TOKEN = 3
+_TOKEN_COUNTS = ("input_tokens", "output_tokens", "prompt_tokens", "completion_tokens")
 
 
 @dataclass
@@ -110,14 +111,9 @@ class Profile:
         }
 
     def _add_tokens(self, row: dict[str, Any]) -> None:
-        usage = row.get("usage")
-        counts = usage.values() if isinstance(usage, dict) else ()
-        total = usage.get("total_tokens") if isinstance(usage, dict) else None
-        if type(total) is not int:
-            total = sum(count for count in counts if type(count) is int)
-        if total:
-            self._rows_with_usage += 1
-        self._tokens.append(total or len(str(row)) // _CHARACTERS_PER_TOKEN)
+        used = _tokens_used(row.get("usage"))
+        self._rows_with_usage += used > 0
+        self._tokens.append(used or len(str(row)) // _CHARACTERS_PER_TOKEN)
 
     def _token_use(self) -> dict[str, Any]:
         ordered = sorted(self._tokens)
@@ -129,6 +125,15 @@ class Profile:
             "p95": _percentile(ordered, 95),
             "source": "usage" if measured else "estimate",
         }
+
+
+def _tokens_used(usage: object) -> int:
+    counts = usage if isinstance(usage, dict) else {}
+    total = counts.get("total_tokens")
+    if type(total) is int:
+        return total
+    both = (counts.get(name) for name in _TOKEN_COUNTS)
+    return sum(count for count in both if type(count) is int)
 
 
 def _signal(task: _Task) -> float:

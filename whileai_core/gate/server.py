@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import socket
@@ -11,6 +12,8 @@ import uvicorn
 
 from whileai_core.errors import SettingsError
 from whileai_core.gate.app import create_app
+from whileai_core.gate.settings import GateSettings
+from whileai_core.gate.state import open_gate
 
 GRACE_SECONDS = 30
 _BACKLOG = 2048
@@ -23,9 +26,12 @@ def serve(host: str, port: int) -> None:
 
     Raises:
         SettingsError: The address cannot be listened on.
+        StoreError: The folder, database or blob store cannot be used.
     """
+    settings = GateSettings.from_settings()
+    asyncio.run(_open_once(settings))
     config = uvicorn.Config(
-        create_app(),
+        create_app(settings),
         lifespan="on",
         log_config=None,  # logging is set up by whoever starts the process
         access_log=False,  # it would write presigned addresses; the gate logs requests itself
@@ -38,6 +44,12 @@ def serve(host: str, port: int) -> None:
             server.run(sockets=[listener])
     if not server.started:
         raise SystemExit(1)
+
+
+async def _open_once(settings: GateSettings) -> None:
+    """Raise what is wrong with the store as an error of ours; the server would only log it."""
+    async with open_gate(settings):
+        pass
 
 
 class _AnnouncingServer(uvicorn.Server):

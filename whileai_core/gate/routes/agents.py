@@ -10,6 +10,7 @@ from sqlalchemy import func, select
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
+from whileai_core import jsonio
 from whileai_core.gate import fields
 from whileai_core.gate.http import Json, JsonResponse, gate_of, keyed, read_json
 from whileai_core.gate.store import register_agent
@@ -54,7 +55,7 @@ async def register(request: Request, account: str) -> Response:
         if fields.sent(body, "system_prompt"):
             record.system_prompt = system_prompt
         if tools is not None:
-            record.tools = tools
+            record.tools = jsonio.strict(tools)
         await session.flush()
         records = await _records(session, account, [record])
     return JsonResponse(records[0])
