@@ -41,6 +41,17 @@ API_KEY = SECRET.format("api-key")
         ("DB_PASSWORD: 'a b c'", f"DB_PASSWORD: '{CREDENTIAL}'"),
         ("postgres://app:s3cr:t@db:5432/x", f"postgres://app:{CREDENTIAL}@db:5432/x"),
         ("Authorization: Bearer abc123def456", f"Authorization: Bearer {CREDENTIAL}"),
+        ("curl -u admin:s3cret https://h/", f"curl -u admin:{CREDENTIAL} https://h/"),
+        ("x --password hunter-2 db", f"x --password {CREDENTIAL} db"),
+        ("<password>hunter2</password>", f"<password>{CREDENTIAL}</password>"),
+        (
+            "https://hooks.slack.com/services/T00000000/B00000000/abcdefABCDEF0123456789ab",
+            API_KEY,
+        ),
+        (
+            "https://h/?email=jane%40corp.com&x=1",
+            rf"https://h/\?email={EMAIL}&x=1".replace("@", "%40"),
+        ),
         ("Authorization: Basic dXNlcjpwYXNz", f"Authorization: Basic {CREDENTIAL}"),
         ("key sk-proj-aB3dE6gH9jK2mN5pQ8sT1", f"key {API_KEY}"),
         ("AKIAIOSFODNN7EXAMPLE", API_KEY),
@@ -163,6 +174,21 @@ def test_cut_json_is_read_as_text_without_breaking_its_escapes() -> None:
         rf'"password": "{CREDENTIAL}", "x',
         redacted,
     ), redacted
+
+
+def test_a_password_that_is_a_common_word_does_not_spoil_the_rest() -> None:
+    login = {"user": "admin-1", "password": "password", "note": "password"}
+    redacted = Redactor(KEY).row({"arguments": login, "result": json.dumps([login])})
+
+    assert redacted["arguments"] == {**login, "password": redacted["arguments"]["password"]}
+    assert re.fullmatch(CREDENTIAL, redacted["arguments"]["password"])
+    assert json.loads(redacted["result"]) == [redacted["arguments"]]
+
+
+def test_a_number_known_as_an_id_stays_one_in_the_prose() -> None:
+    row = {"prompt": "Where is 4111111111111111?", "steps": [{"order_id": "4111111111111111"}]}
+
+    assert Redactor(KEY).row(row) == row
 
 
 def test_keys_are_redacted_and_stay_apart() -> None:

@@ -118,6 +118,34 @@ def test_redacted_rows_are_clean_and_stay_as_they_are(datum: tuple[str, str]) ->
     assert redactor.row(redacted) == redacted
 
 
+SECRET_FIELDS = ["password", "token", "api_key", "authorization", "cookie"]
+NUMBER_FIELDS = ["phone", "contact_number", "ssn", "card_number", "iban", "account_number", "cvv"]
+OTHER_FIELDS = ["order_id", "version", "timestamp", "note"]
+field_names = st.sampled_from([*SECRET_FIELDS, *NUMBER_FIELDS, *OTHER_FIELDS])
+field_values = st.one_of(
+    data.map(lambda datum: datum[1]),
+    st.integers(0, 10**16),
+    st.text(max_size=12),
+    st.text("0123456789+-() A", max_size=16),
+)
+
+
+@given(
+    fields=st.dictionaries(field_names, field_values | st.lists(field_values, max_size=2)),
+    words=st.lists(field_values.map(str), max_size=3),
+)
+@settings(max_examples=300)
+def test_fields_are_clean_after_one_pass(fields: dict[str, Any], words: list[str]) -> None:
+    prose = " ".join([*words, *map(str, fields.values())])
+    row = {"prompt": prose, "arguments": fields, "result": json.dumps([fields, prose])}
+    redactor = Redactor(KEY)
+    redacted = redactor.row(row)
+
+    assert scan(redacted) == []
+    assert redactor.row(redacted) == redacted
+    assert json.loads(redacted["result"])[0] == redacted["arguments"]
+
+
 @given(value=json_values, extra=st.lists(data, max_size=3))
 @settings(max_examples=200)
 def test_any_json_keeps_its_structure(value: Any, extra: list[tuple[str, str]]) -> None:

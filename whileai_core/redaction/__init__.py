@@ -121,7 +121,7 @@ class Redactor:
     def _surrogate(self, hit: Hit, original: str, leaf: Leaf) -> str:
         make = self._surrogates
         match hit.kind:
-            case "secret":
+            case "secret" if not leaf.is_number:
                 return make.secret(hit.form, hit.value)
             case "email":
                 return make.email(original)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_address, ip_network
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from whileai_core.redaction.hits import FIRST, Hit, Shape
@@ -12,11 +13,14 @@ from whileai_core.redaction.surrogates import is_documentation
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_DOMAIN = re.compile(r"@(?:[\w-]{1,63}\.){1,8}(?!\d+(?!\w))[^\W_]{2,24}(?![\w@])")
-_LOCAL_PART_BACKWARDS = re.compile(r"[\w+%-][\w.!#$%&'*+/=?^`{|}~-]{0,63}")
+_DOMAINS = tuple(
+    re.compile(sign + r"(?:[\w-]{1,63}\.){1,8}(?!\d+(?!\w))[^\W_]{2,24}(?![\w@])")
+    for sign in ("@", "%40")
+)
+_LOCAL_PART_BACKWARDS = re.compile(r"[\w+-][\w.+'-]{0,63}")
 _LOCAL_LENGTH = 64
 _SSH_USER = "git"  # git@host:path is an address of a repository
-_LEADING_PUNCTUATION = "'`!#$%&*/=?^{|}~.-"
+_LEADING_PUNCTUATION = "'.-"
 _IPV4 = re.compile(
     rf"[0-9]{FIRST}(?<!\w\..)\d?\d?"
     r"(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}(?![\w%]|\.\d|-\w)"
@@ -37,8 +41,8 @@ _IPV6_HOSTS = tuple(ip_network(block) for block in ("2000::/3", "fc00::/7", "fe8
 
 
 def find_emails(text: str, _: Shape) -> Iterator[Hit]:
-    """Report e-mail addresses."""
-    for match in _DOMAIN.finditer(text):
+    """Report e-mail addresses, in URLs too."""
+    for match in chain.from_iterable(pattern.finditer(text) for pattern in _DOMAINS):
         begin = max(0, match.start() - _LOCAL_LENGTH)
         local = _LOCAL_PART_BACKWARDS.match(text[begin : match.start()][::-1])
         if local is None:

@@ -72,32 +72,42 @@ _PRIVATE_KEY = re.compile(
     r"(?:[^\x00]*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s\\]*)"
 )
 _JWT = re.compile(r"eyJ[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*){0,3}")
-_BEARER = re.compile(r"\b[Bb](?:earer|EARER) +(?=[^\s\x00]*\d)([A-Za-z0-9._~+/-]{8,}=*)")
+_BEARER = re.compile(
+    r"\b[Bb](?:earer|EARER) +((?=[^\s\x00]*\d)[A-Za-z0-9._~+/-]{8,}=*|[A-Za-z0-9._~+/-]{20,}=*)"
+)
 _BASIC = re.compile(r"\b[Bb]asic +([A-Za-z0-9+/]{8,}={0,2})(?![\w+/=])")
 _URL_PASSWORD = re.compile(r"://[^\s/:@\"'<>\x00]*:([^\s/\"'<>\x00]+)@(?=[\w\[])")
 _KEY_WORDS = (
-    *("passw", "pwd", "passphrase", "passcode", "secret", "token", "authorization", "credential"),
+    *("pass", "pwd", "secret", "token", "authorization", "credential"),
     *("api_key", "apikey", "api-key", "api key", "access_key", "accesskey", "access-key"),
     *("private_key", "privatekey", "account_key", "accountkey", "auth_key", "signing_key"),
 )
 _KEY_VALUE = re.compile(
-    r"(?:password|passwd|pwd|passphrase|passcode|secret|token|authorization|credentials?"
+    r"(?:password|passwd|pwd|passphrase|passcode|(?<![A-Za-z])pass|secret|token|authorization|credentials?"
     r"|(?:api|access|private|account|auth|signing|secret)[_ -]?key)"
-    r"(?:\\?[\"'])?[ \t]*(?P<sign>=>|:=|={1,2}|:|\bis\b)[ \t\n]*"
+    r"(?:\\?[\"'])?[ \t]*(?P<sign>=>|:=|={1,2}|:|>|\bis\b)[ \t\n]*"
     r"(?:\\\"(?P<escaped>[^\"\\\x00]+)\\\""
     r"|\"(?P<double>(?:[^\"\\\x00]|\\.)+)\""
     r"|'(?P<single>[^'\n\x00]+)'"
     r"|(?P<bare>[^\s\"'<,;&\\\x00][^\s\"'<>,;&\\\x00]*))",
     re.IGNORECASE,
 )
+_OPTION = re.compile(
+    r"--[\w-]*(?:password|passwd|passphrase|secret|token|api-?key|access-key)[ =]+"
+    r"(?P<quote>[\"']?)(?P<value>[^\s\"'\x00-][^\s\"'\x00]{3,})(?P=quote)"
+)
+_CURL_USER = re.compile(
+    r"\bcurl\b[^\n\x00]*? (?:-u|--user)[ =]?[\"']?[^\s:\"'\x00]+:([^\s\"'<\x00]+)"
+)
 _PLACEHOLDER = re.compile(
     r"<.*>|\W+|[xX]+|\$?\{.*|%\w+%|\[.*\]|null|none|true|false|undefined|string|required|optional"
     r"|hidden|masked|redacted|(?:your|my|insert|enter)[-_ ].*",
     re.IGNORECASE | re.DOTALL,
 )
-_PASSWORD_NAME = re.compile(r"pass|pwd|cookie", re.IGNORECASE)
+_NAME_OF_PHRASES = re.compile(r"pass|pwd|cookie|authorization", re.IGNORECASE)
 _SHORTEST_SECRET = 4
 _SHORTEST_BARE = 6
+_SURELY_NO_WORD = 20
 _LONGEST_NAME = 40
 
 
@@ -117,6 +127,8 @@ def find(text: str, shape: Shape) -> Iterator[Hit]:
         yield from (_credential(m, 1) for m in _BASIC.finditer(text) if _is_user_password(m[1]))
     if "://" in text and "@" in text:
         yield from (_credential(match, 1) for match in _URL_PASSWORD.finditer(text))
+    if "curl" in text:
+        yield from (_credential(match, 1) for match in _CURL_USER.finditer(text))
 
 
 def find_key_values(text: str) -> Iterator[Hit]:
@@ -124,6 +136,10 @@ def find_key_values(text: str) -> Iterator[Hit]:
     lowered = text.lower()
     if not any(word in lowered for word in _KEY_WORDS):
         return
+    if "--" in text:
+        for match in _OPTION.finditer(text):
+            if not _PLACEHOLDER.fullmatch(match["value"]):
+                yield Hit(*match.span("value"), "secret", match["value"], "credential")
     for match in _KEY_VALUE.finditer(text):
         group = str(match.lastgroup)
         value = match[group]
@@ -139,7 +155,7 @@ def is_field_secret(key: object, value: str) -> bool:
     """Tell whether the value of a field with a secret's name is one, not a word about one."""
     if len(value) < _SHORTEST_SECRET or _PLACEHOLDER.fullmatch(value):
         return False
-    return not any(map(str.isspace, value)) or _PASSWORD_NAME.search(str(key)) is not None
+    return not any(map(str.isspace, value)) or _NAME_OF_PHRASES.search(str(key)) is not None
 
 
 @cache
@@ -215,7 +231,8 @@ def _is_value(key: str, value: str, match: re.Match[str]) -> bool:
         return False
     if match["sign"] == "=" and not _is_spaced(match):
         return len(value) >= _SHORTEST_SECRET
-    return len(value) >= _SHORTEST_BARE and any(map(str.isdigit, value))
+    has_digits = any(map(str.isdigit, value))
+    return len(value) >= (_SHORTEST_BARE if has_digits else _SURELY_NO_WORD)
 
 
 def _is_spaced(match: re.Match[str]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
+from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -25,9 +26,10 @@ KINDS = ("secret", "email", "phone", "card", "iban", "national-id", "ip")
 
 # No pattern matches across it: neither `.` (newline) nor `\s` (NUL) does.
 _SEPARATOR = "\n\x00\n"
-_SILENT = {
-    Field.IDENTIFIER: frozenset({"card", "phone", "national-id"}),
-    Field.VERSION: frozenset({"card", "phone", "national-id", "ip"}),
+_NUMBERS = frozenset({"card", "phone", "national-id"})
+_SILENT: dict[Field | None, frozenset[str]] = {
+    Field.IDENTIFIER: _NUMBERS,
+    Field.VERSION: _NUMBERS | {"ip"},
 }
 _SHORTEST_LEARNED = 6
 _NOT_A_WORD = re.compile(r"[^A-Za-z]")
@@ -94,19 +96,32 @@ class Detection:
         self._add(self._learned(claims.hits[before:]))
         for kind, find in _FINDERS:
             if kind in kinds:
-                self._add(find(text, shape))
+                self._add(hit for hit in find(text, shape) if not self._is_identifier(hit))
 
     def _add(self, hits: Iterable[Hit]) -> None:
-        self._claims.add(hit for hit in hits if self._is_allowed(hit))
+        self._claims.add(hit for hit in hits if self._is_inside(hit))
 
-    def _is_allowed(self, hit: Hit) -> bool:
+    def _is_inside(self, hit: Hit) -> bool:
+        """Tell whether a hit lies within one text; of a number, only the whole is one."""
         place = self._place(hit.start)
-        leaf = self._tree.leaf(self._indexes[place])
         start = self._starts[place]
         end = start + len(self._texts[place])
-        if hit.end > end or (leaf.is_number and (hit.start, hit.end) != (start, end)):
-            return False
-        return hit.kind not in _SILENT.get(leaf.field, ())
+        whole = (hit.start, hit.end) == (start, end)
+        return whole or (hit.end <= end and not self._tree.leaf(self._indexes[place]).is_number)
+
+    def _is_identifier(self, hit: Hit) -> bool:
+        """Tell whether a field says that this is an id: there or, by its value, elsewhere."""
+        field = self._tree.fields.get(self._indexes[self._place(hit.start)])
+        if hit.kind in _SILENT.get(field, ()):
+            return True
+        return hit.kind in _NUMBERS and self._text[hit.start : hit.end] in self._identifiers
+
+    @cached_property
+    def _identifiers(self) -> frozenset[str]:
+        tree = self._tree
+        return frozenset(
+            tree.texts[index] for index, field in tree.fields.items() if field in _SILENT
+        )
 
     def _place(self, position: int) -> int:
         return bisect_right(self._starts, position) - 1

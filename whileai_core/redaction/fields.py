@@ -50,7 +50,7 @@ _HARMLESS_TOKEN = re.compile(
     r"|completion|input|output|stop|eos|bos|pad|unk|mask|first|last|per|public)_?tokens?$"
 )
 _PHONE = re.compile(
-    r"(?:^|_)(?:phones?|tele?phone|tel|mobile|cell|cellphone|fax|whatsapp|msisdn)"
+    r"(?:^|_)(?:phones?|tele?phone|tel|mobile|cell|cellphone|fax|whatsapp|msisdn|contact(?=_n))"
     r"(?:_(?:number|no|num|nr|home|work|mobile|primary|1|2))?$"
 )
 _NUMBER = re.compile(
@@ -58,6 +58,7 @@ _NUMBER = re.compile(
     r"|social_security(?:_(?:number|no))?"
     r"|(?:national|tax|citizen)_(?:id|number|identification_number)|national_insurance_number"
     r"|(?:bank_?)?account_(?:number|no)|routing_(?:number|no)|sort_code|passport(?:_(?:number|no))?"
+    r"|(?:credit_?|debit_?|bank_?)?card_?(?:number|no|num)|credit_?card|cc_?(?:number|num)|iban"
     r"|(?:driving|drivers?)_licen[cs]e(?:_(?:number|no))?)$"
 )
 _VERSION = re.compile(r"(?:^|_)(?:version|build|release|user_agent)s?$")

@@ -21,7 +21,7 @@ _WORDS = bytes(
 
 
 _RUN = b"w" * 15  # every provider's token has so many in a row
-_IN_FRONT = 24
+_IN_FRONT = 64  # as far as the host of a webhook stands before its token
 
 
 class Shape:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from whileai_core.errors import MissingExtra
 from whileai_core.redaction.hits import FIRST, Hit, Shape
-from whileai_core.redaction.surrogates import is_synthetic, luhn
+from whileai_core.redaction.surrogates import is_synthetic, is_synthetic_card_or_iban, luhn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,10 +81,14 @@ def find_cards(text: str, shape: Shape) -> Iterator[Hit]:
     if not any(sample in shape.digits for sample in _CARD_SHAPES):
         return
     for match in _CARD.finditer(text):
-        digits = _digits(match[0])
-        issuer = _ISSUERS.get(len(digits))
-        if issuer is not None and issuer.match(digits) and luhn(digits) == 0:
-            yield Hit(*match.span(), "card", digits)
+        if is_card(_digits(match[0])):
+            yield Hit(*match.span(), "card", match[0])
+
+
+def is_card(digits: str) -> bool:
+    """Check the issuer's range, the length and the last digit."""
+    issuer = _ISSUERS.get(len(digits))
+    return issuer is not None and issuer.match(digits) is not None and luhn(digits) == 0
 
 
 def find_ibans(text: str, _: Shape) -> Iterator[Hit]:
@@ -135,7 +139,7 @@ def field_phone(start: int, text: str, *, is_number: bool) -> Hit | None:
     abroad = text.startswith(("+", "00"))
     if is_synthetic(digits, is_number=is_number) or digits.startswith("1000"):
         return None
-    if abroad and any(digits.removeprefix("00")[n : n + 3] == "000" for n in (1, 2, 3)):
+    if abroad and _is_synthetic_abroad(digits.removeprefix("00")):
         return None
     hit = _international(start, text) if abroad else None
     if hit is not None and hit.end == start + len(text):
@@ -145,9 +149,14 @@ def field_phone(start: int, text: str, *, is_number: bool) -> Hit | None:
 
 
 def field_number(start: int, text: str, *, is_number: bool) -> Hit | None:
-    """Read the value of a field for account, passport, social security … numbers."""
+    """Read the value of a field for account, passport, social security … numbers.
+
+    Cards and IBANs are left to their own detectors: they get the same stand-in everywhere.
+    """
     characters = "".join(filter(str.isalnum, text))
     if not _FIELD_NUMBER.fullmatch(text) or is_synthetic(characters, is_number=is_number):
+        return None
+    if is_card(characters) or is_iban(characters) or is_synthetic_card_or_iban(characters):
         return None
     return Hit(start, start + len(text), "national-id", characters)
 
@@ -245,21 +254,25 @@ def _dialled(text: str) -> tuple[str, int] | None:
     """Return as much of a text as is a phone number and how many digits its country code has."""
     phonenumbers = phone_library()
     prefix = "" if text[0] == "+" else "00"
+    if _is_synthetic_abroad(_digits(text).removeprefix(prefix)):
+        return None
     while len(digits := _digits(text).removeprefix(prefix)) >= _SHORTEST_ABROAD:
         if prefix == "" and digits[0] == "1" and len(digits) == _NORTH_AMERICAN_DIGITS:
             # Numbers made up for examples are not assigned, but have the right length.
-            return None if digits.startswith("1000") else (text, 1)
+            return text, 1
         try:
             number = phonenumbers.parse(f"+{digits}", None)
         except phonenumbers.NumberParseException:
             return None
-        country = str(number.country_code)
-        if digits[len(country) :].startswith("000"):
-            return None
         if phonenumbers.is_valid_number(number):
-            return text, len(prefix + country)
+            return text, len(prefix) + len(str(number.country_code))
         text = _LAST_GROUP.sub("", text)
     return None
+
+
+def _is_synthetic_abroad(digits: str) -> bool:
+    """Tell whether three zeros follow a country code, which has one to three digits."""
+    return "000" in (digits[1:4], digits[2:5], digits[3:6])
 
 
 def _end_of_run(text: str, start: int, length: int) -> int | None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SURROGATE = re.compile(r"<secret:[a-z-]+:[0-9a-f]{8}>|user-[0-9a-f]{10}@redacted\.example")
+SURROGATE = re.compile(r"<secret:[a-z-]+:[0-9a-f]{8}>|user-[0-9a-f]{10}(?:@|%40)redacted\.example")
 
 _IPV4_BLOCKS = ("192.0.2.0", "198.51.100.0", "203.0.113.0")
 _DOCUMENTATION = tuple(
@@ -26,6 +26,7 @@ _DOCUMENTATION = tuple(
 )
 _HOSTS = 254
 _ZEROS = "000"
+_CARD_START = "9999"
 # Notations of one phone number differ in front: trunk zero, country code. The end is common.
 _PHONE_TAIL = 7
 _PHONE_DIGITS = 6
@@ -40,6 +41,13 @@ def is_synthetic(characters: str, *, is_number: bool) -> bool:
     """Tell whether a number is one of ours; whole numbers cannot start with a zero."""
     start = characters[1:4] if is_number else characters[:3]
     return start == _ZEROS[: max(0, len(characters) - is_number)]
+
+
+def is_synthetic_card_or_iban(characters: str) -> bool:
+    """Tell whether a number begins like our cards or our IBANs."""
+    return characters.startswith(_CARD_START) or (
+        characters[:2].isalpha() and characters[2:4] == "00"
+    )
 
 
 def luhn(digits: str) -> int:
@@ -58,14 +66,16 @@ class Surrogates:
         """`<secret:api-key:ab12cd34>`."""
         return f"<secret:{form}:{self._digest('secret', value).hex()[:8]}>"
 
-    def email(self, value: str) -> str:
+    def email(self, text: str) -> str:
         """An address at a domain that cannot exist."""
-        return f"user-{self._digest('email', value.lower()).hex()[:10]}@redacted.example"
+        sign = "@" if "@" in text else "%40"
+        value = text.lower().replace("%40", "@")
+        return f"user-{self._digest('email', value).hex()[:10]}{sign}redacted.example"
 
     def card(self, text: str) -> str:
         """As many digits in the same groups; the check digit is right, the issuer is none."""
         digits = _digits(text)
-        body = "9999" + self._decimal("card", digits, len(digits) - 5)
+        body = _CARD_START + self._decimal("card", digits, len(digits) - 5)
         check = -luhn(body + "0") % 10
         return _fill(text, f"{body}{check}")
 

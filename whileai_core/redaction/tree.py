@@ -20,40 +20,12 @@ if TYPE_CHECKING:
 _SHORTEST = 6
 _TOKEN = 15
 _SMALLEST_NUMBER = 10**13  # the shortest card has 14 digits
-_JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*', re.DOTALL)
+_JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"(?P<colon>\s*:)?|-?\d[\d.eE+-]*|[\[\]{}]', re.DOTALL)
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _SHOWN_KEY = re.compile(r"[A-Za-z_][A-Za-z_.-]{0,63}[0-9]{0,3}")
 _OPENERS = frozenset("{[ \n\t")
 _PLAIN = Field.PLAIN
 _NAMELESS = Name(_PLAIN, may_hold_data=False)
-
-
-class Document:
-    """A string that holds JSON: where it stands and which of its tokens change."""
-
-    def __init__(self, text: str, holder: Any, key: Any, outer: Document | None) -> None:
-        self.text = text
-        self.holder = holder
-        self.key = key
-        self.outer = outer
-        self.strings: dict[str, str] = {}
-        self.numbers: dict[str, str] = {}
-
-    def rewritten(self) -> str:
-        """Return the text with its tokens changed, everything else as it was."""
-        return _JSON_TOKEN.sub(self._token, self.text)
-
-    def _token(self, match: re.Match[str]) -> str:
-        token = match[0]
-        if token[0] != '"':
-            return self.numbers.get(token, token)
-        inner = token[1:-1]
-        value = inner if "\\" not in inner else str(jsonio.loads(token))
-        new = self.strings.get(value)
-        if new is None:
-            return token
-        written = jsonio.canonical(new).decode()
-        return _NOT_ASCII.sub(_escaped, written) if token.isascii() else written
 
 
 class _Role(Enum):
@@ -62,7 +34,52 @@ class _Role(Enum):
     KEY = "key"
 
 
-_Place: TypeAlias = tuple[Any, Any, int, _Role, Document | None]
+# Container, key or index in it, node of the container, role, document that holds the container.
+_Place: TypeAlias = "tuple[Any, Any, int, _Role, Document | None]"
+
+
+class Document:
+    """A string that holds JSON: where it stands and which of its tokens change.
+
+    A token is known by its text and the key it stands under, for `{"password": "password"}`.
+    """
+
+    def __init__(self, text: str, place: _Place, root: int) -> None:
+        self.text = text
+        self.place = place
+        self.root = root
+        self.keys: dict[str, str] = {}
+        self.values: dict[tuple[str | None, str, bool], str] = {}
+        self._above: list[str | None] = [None]
+
+    def rewritten(self) -> str:
+        """Return the text with its tokens changed, everything else as it was."""
+        return _JSON_TOKEN.sub(self._piece, self.text)
+
+    def _piece(self, match: re.Match[str]) -> str:
+        piece = match[0]
+        if piece in "[{":
+            self._above.append(self._above[-1] if piece == "[" else None)
+        elif piece in "]}":
+            self._above.pop()
+        elif piece[0] == '"':
+            return self._string(piece, match["colon"])
+        else:
+            return self.values.get((self._above[-1], piece, True), piece)
+        return piece
+
+    def _string(self, piece: str, colon: str | None) -> str:
+        quoted = piece[: len(piece) - len(colon or "")]
+        text = quoted[1:-1] if "\\" not in quoted else str(jsonio.loads(quoted))
+        if colon:
+            self._above[-1] = text
+            new = self.keys.get(text)
+        else:
+            new = self.values.get((self._above[-1], text, False))
+        if new is None:
+            return piece
+        written = jsonio.canonical(new).decode()
+        return (_NOT_ASCII.sub(_escaped, written) if quoted.isascii() else written) + (colon or "")
 
 
 class Leaf(NamedTuple):
@@ -126,24 +143,34 @@ class Tree:
         """Put new texts, given by their position in `texts`, into the copy."""
         renames: dict[int, tuple[dict[str, Any], dict[str, str]]] = {}
         for index, new in changes.items():
-            leaf = self.leaf(index)
-            if leaf.document is not None:
-                document = leaf.document
-                table = document.numbers if leaf.is_number else document.strings
-                table[leaf.text] = new
-            elif leaf.role is _Role.KEY:
-                renames.setdefault(id(leaf.holder), (leaf.holder, {}))[1][leaf.text] = new
+            holder, key, _node, role, document = self._places[index]
+            if document is not None:
+                self._note(document, self.texts[index], new, self._places[index])
+            elif role is _Role.KEY:
+                renames.setdefault(id(holder), (holder, {}))[1][key] = new
             else:
-                leaf.holder[leaf.key] = int(new) if leaf.is_number else new
+                holder[key] = int(new) if role is _Role.NUMBER else new
         for document in reversed(self._documents):  # the inner ones stand behind the outer ones
-            if document.strings or document.numbers:
+            if document.keys or document.values:
                 new = document.rewritten()
-                if document.outer is not None:
-                    document.outer.strings[document.text] = new
+                holder, key, _, _, outer = document.place
+                if outer is not None:
+                    self._note(outer, document.text, new, document.place)
                 else:
-                    document.holder[document.key] = new
+                    holder[key] = new
         for holder, names in renames.values():
             _rename(holder, names)
+
+    def _note(self, document: Document, text: str, new: str, place: _Place) -> None:
+        """Tell a document which of its tokens changes."""
+        _, key, node, role, _ = place
+        if role is _Role.KEY:
+            document.keys[text] = new
+            return
+        while isinstance(key, int) and node != document.root:  # lists stand under a key
+            node, key = self._nodes[node]
+        above = None if isinstance(key, int) else key
+        document.values[above, text, role is _Role.NUMBER] = new
 
     def _push(
         self, container: Any, above: int, key: Any, field: Field, document: Document | None
@@ -190,9 +217,9 @@ class Tree:
             value = jsonio.loads(stripped)
         except ValueError:
             return False
-        holder, key, node, _, outer = place
-        document = Document(text, holder, key, outer)
+        document = Document(text, place, len(self._nodes))
         self._documents.append(document)
+        _, key, node, _, _ = place
         self._push(value, node, key, field, document)
         return True
 
