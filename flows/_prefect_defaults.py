@@ -13,6 +13,8 @@ _QUIET = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "DO_NOT_TRACK": "1",
     "PREFECT_LOGGING_EXTRA_LOGGERS": "whileai_core",
+    # At a prompt our own lines tell what happens; a worker sets its level before it loads us.
+    "PREFECT_LOGGING_LEVEL": "WARNING",
 }
 _CHOSEN = ("PREFECT_HOME", "PREFECT_API_URL", "PREFECT_PROFILE", "PREFECT_PROFILES_PATH")
 
@@ -23,4 +25,6 @@ def apply() -> None:
         os.environ.setdefault(name, value)
     has_prefect = (Path.home() / ".prefect" / "profiles.toml").exists()
     if not has_prefect and not any(os.environ.get(name) for name in _CHOSEN):
-        os.environ["PREFECT_HOME"] = str(get_settings().home / "prefect")
+        home = get_settings().home / "prefect"
+        home.mkdir(parents=True, exist_ok=True)
+        os.environ["PREFECT_HOME"] = str(home)

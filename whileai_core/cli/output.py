@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import warnings
 from typing import Any
 
 from whileai_core import jsonio
@@ -26,7 +27,8 @@ def emit_error(message: str, *, as_json: bool) -> None:
 
 
 def talk() -> None:
-    """Send the product's own log to stderr: progress on a terminal, warnings anywhere."""
+    """Send log and warnings to stderr in plain lines: progress on a terminal, warnings anywhere."""
+    warnings.showwarning = _show_warning
     logger = logging.getLogger("whileai_core")
     logger.setLevel(logging.INFO if sys.stderr.isatty() else logging.WARNING)
     if not logger.handlers:
@@ -34,6 +36,10 @@ def talk() -> None:
         handler.setFormatter(logging.Formatter("%(message)s"))
         logger.addHandler(handler)
         logger.propagate = False
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"warning: {message}", file=sys.stderr)
 
 
 def table(headers: list[str], rows: list[list[Any]]) -> str:

@@ -1,0 +1,171 @@
+"""The command line as a user meets it: a process, its output, its exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+ROOT = Path(__file__).parents[2]
+COMMAND = [sys.executable, "-m", "whileai_core.cli"]
+
+
+def run(*arguments, env=None, **options):
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        **options,
+    )
+
+
+def result(*arguments, **options):
+    done = run(*arguments, "--json", **options)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def traces(tmp_path):
+    rows = [
+        {"prompt": f"Ask {n * 7919} about {n}", "final_text": f"Answer {n}", "reward": n % 2}
+        for n in range(30)
+    ]
+    path = tmp_path / "traces.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows) + "cut off\n")
+    return path
+
+
+def test_nightly_then_datasets_then_pull_gives_back_the_pushed_rows(
+    traces, tmp_path, prefect_server
+):
+    env = {"PREFECT_API_URL": prefect_server}
+    night = result("nightly", traces, "--agent", "Support", "--night", "2026-11-28", env=env)
+    account = night["account"]
+    assert account["records"] == 31 == account["rows"] + account["quarantined"]
+    train, holdout = night["datasets"]
+    listing = result("datasets")["datasets"]
+    assert {entry["datasetId"] for entry in listing} == {train["datasetId"], holdout["datasetId"]}
+    pulled = []
+    for entry in night["datasets"]:
+        out = tmp_path / f"{entry['purpose']}.jsonl"
+        assert result("pull", entry["datasetId"], "--out", out)["rows"] == entry["rows"]
+        pulled += [json.loads(line) for line in out.read_text().splitlines()]
+    assert sorted(row["prompt"] for row in pulled) == sorted(
+        json.loads(line)["prompt"] for line in traces.read_text().splitlines()[:-1]
+    )
+    again = run("nightly", traces, "--agent", "support", env=env)
+    assert again.returncode == 0
+    assert "nothing new" in again.stdout
+    assert "cut off" in run("quarantine", "show", "2026-11-28").stdout
+    replayed = result("quarantine", "replay", "2026-11-28")
+    assert (replayed["replayed"], replayed["left"]) == (0, 1)
+
+
+def test_a_night_that_lost_too_much_exits_1_with_one_line(traces, prefect_server):
+    done = run(
+        "nightly", traces, "--agent", "a", "--strict", env={"PREFECT_API_URL": prefect_server}
+    )
+    assert done.returncode == 1
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("whileai-pipelines:")]
+    assert "1 of 31 records" in line
+    assert "Traceback" not in done.stderr + done.stdout
+
+
+def test_report_split_push_and_explain(traces, tmp_path):
+    assert result("report", traces)["traces"] == 30
+    sides = result("split", traces, "--held", tmp_path / "h.jsonl", "--rest", tmp_path / "r.jsonl")
+    assert sides["held"]["rows"] + sides["rest"]["rows"] == 30
+    assert len((tmp_path / "r.jsonl").read_text().splitlines()) == sides["rest"]["rows"]
+    entry = result("push", tmp_path / "r.jsonl", "--name", "rest", "--purpose", "eval")
+    assert result("push", tmp_path / "r.jsonl", "--name", "rest", "--purpose", "eval") == entry
+    (listed,) = result("datasets")["datasets"]
+    assert (listed["purpose"], listed["rows"]) == ("eval", sides["rest"]["rows"])
+    explained = result("ingest", "--explain", traces)
+    assert explained["account"]["quarantined"] == 1
+    assert explained["row"]["prompt"]
+    assert run("ingest", "--explain", "--strict", traces).returncode == 1
+    assert "one row as read" in run("ingest", "--explain", traces).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["report", "nowhere.jsonl"], 1, "nowhere.jsonl"),
+        (["pull", "ds_nothing", "--out", "x"], 1, "ds_nothing"),
+        (["quarantine", "show", "2020"], 1, "2020"),
+        (["nightly", "x"], 2, "--agent"),
+        (["nightly", "x", "--agent", "a", "--holdout", "1.5"], 2, "1.5"),
+        (["nightly", "x", "--agent", "a", "--night", "soon"], 2, "soon"),
+        (["nightly", "x", "--agent", " "], 2, "name"),
+        (["gate", "serve", "--port", "99999"], 2, "99999"),
+        (["nonsense"], 2, "nonsense"),
+        ([], 2, "COMMAND"),
+    ],
+)
+def test_mistakes_get_one_line_and_the_right_exit_code(arguments, code, words):
+    done = run(*arguments)
+    assert done.returncode == code
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_an_error_with_json_is_one_object():
+    done = run("report", "nowhere.jsonl", "--json")
+    assert done.returncode == 1
+    assert "nowhere.jsonl" in json.loads(done.stdout)["error"]
+
+
+def test_a_served_gate_and_a_key_serve_another_process(traces, tmp_path):
+    key = run("gate", "key", "create", "alice").stdout.splitlines()[-1]
+    server = subprocess.Popen(
+        [*COMMAND, "gate", "serve", "--port", "0"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        url = next(word for line in server.stdout for word in line.split() if "http://" in word)
+        url = url.rstrip(".,;")
+        for _ in range(100):
+            try:
+                if httpx.get(f"{url}/healthz").status_code == 200:
+                    break
+            except httpx.TransportError:
+                time.sleep(0.05)
+        env = {"WHILEAI_API_URL": url, "WHILEAI_API_KEY": key, "WHILEAI_HOME": str(tmp_path / "b")}
+        entry = result("push", traces, env=env)
+        assert result("pull", entry["datasetId"], "--out", tmp_path / "x", env=env)["rows"] == 30
+        refused = run("datasets", env={**env, "WHILEAI_API_KEY": "zp_wrong_key_0000"})
+        assert refused.returncode == 1
+        assert "zp_wrong_key_0000" not in refused.stderr
+    finally:
+        server.terminate()
+        assert server.wait(timeout=20) == 0
+
+
+def test_help_loads_nothing_heavy():
+    probe = (
+        "import sys; from whileai_core.cli.main import build_parser; build_parser().format_help();"
+        "print([name for name in ('prefect', 'sqlalchemy', 'numpy', 'httpx', 'pydantic', "
+        "'starlette', 'pyarrow') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", probe],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,62 @@
+"""What all tests share: a home of their own, and one Prefect server a session for flow tests."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_UNSET = (
+    "WHILEAI_API_URL",
+    "WHILEAI_API_KEY",
+    "WHILEAI_DELEGATED_CREDENTIAL",
+    "WHILEAI_STORE_URL",
+    "WHILEAI_LEDGER_URL",
+)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fresh WHILEAI_HOME, and no credential or URL from outside."""
+    folder = tmp_path / "home"
+    monkeypatch.setenv("WHILEAI_HOME", str(folder))
+    for name in _UNSET:
+        monkeypatch.delenv(name, raising=False)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real Prefect server, once a session, on an in-memory database; gives its API URL."""
+    import os
+
+    os.environ["PREFECT_HOME"] = str(tmp_path_factory.mktemp("prefect"))
+    os.environ["PREFECT_SERVER_ANALYTICS_ENABLED"] = "false"
+    os.environ["DO_NOT_TRACK"] = "1"
+
+    from prefect.events.worker import EventsWorker
+    from prefect.server.api.server import SubprocessASGIServer
+    from prefect.settings import (
+        PREFECT_API_URL,
+        PREFECT_SERVER_DATABASE_CONNECTION_URL,
+        temporary_settings,
+    )
+
+    database = {PREFECT_SERVER_DATABASE_CONNECTION_URL: "sqlite+aiosqlite:///:memory:"}
+    with temporary_settings(database):
+        server = SubprocessASGIServer(port=_free_port())
+        server.start(timeout=120)
+        try:
+            with temporary_settings({PREFECT_API_URL: server.api_url}):
+                yield server.api_url
+                EventsWorker.drain_all(timeout=5)  # else the last events meet a closed server
+        finally:
+            server.stop()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

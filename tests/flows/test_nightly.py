@@ -1,0 +1,171 @@
+"""The nightly flow on a real Prefect server and the embedded platform."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import httpx
+import pytest
+
+from whileai_core import sync
+
+pytestmark = [
+    pytest.mark.usefixtures("prefect_server"),
+    pytest.mark.filterwarnings("ignore:holdout .* tasks:UserWarning"),
+]
+
+
+def rows(numbers):
+    return [
+        {
+            "prompt": f"Where is parcel {n * 7919} that I sent to number {n}?",
+            "steps": [{"tool": "track", "arguments": {"id": n}, "result": {"status": "ok"}}],
+            "final_text": f"Parcel {n} is on its way.",
+            "reward": n % 2,
+        }
+        for n in numbers
+    ]
+
+
+def write(path, values):
+    path.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
+    return str(path)
+
+
+def night(*paths, **parameters):
+    from flows.nightly import nightly
+
+    return asyncio.run(nightly(paths=list(paths), agent="Support ", **parameters))
+
+
+def test_a_night_pushes_a_train_set_and_a_linked_holdout_and_a_repeat_pushes_nothing(
+    tmp_path, prefect_server
+):
+    source = write(tmp_path / "a.jsonl", [*rows(range(30)), {"nothing": "to see"}])
+    first = night(source, night="2026-11-28")
+    train, holdout = first["datasets"]
+    assert (train["purpose"], holdout["purpose"]) == ("train", "holdout")
+    assert train["name"] == "support-2026-11-28"
+    assert train["rows"] + holdout["rows"] == first["account"]["rows"] == 30
+    assert first["report"]["graded"] == 30
+    listing = sync.datasets()["datasets"]
+    parents = {entry["datasetId"]: entry["parentDatasetId"] for entry in listing}
+    assert parents == {train["datasetId"]: None, holdout["datasetId"]: train["datasetId"]}
+    pulled = [*sync.pull(train["datasetId"]), *sync.pull(holdout["datasetId"])]
+    assert {row["prompt"] for row in pulled} == {row["prompt"] for row in rows(range(30))}
+
+    again = night(source, night="2026-11-29")
+    assert again["datasets"] == []
+    assert (again["account"]["files"], again["account"]["files_known"]) == (0, 1)
+
+    more = night(write(tmp_path / "b.jsonl", rows(range(40, 50))), night="2026-11-29")
+    assert more["datasets"][0]["parentDatasetId"] == train["datasetId"]
+    assert len(sync.datasets()["datasets"]) == 4
+
+    pages = _artifacts(prefect_server)
+    assert "30 records" not in pages["where-it-went"]
+    assert {"night-summary", "trace-report", "where-it-went"} <= set(pages)
+    events = _events(prefect_server)
+    assert {event["payload"]["dataset_id"] for event in events} == {
+        entry["datasetId"] for entry in sync.datasets()["datasets"]
+    }
+
+
+def test_a_bad_night_fails_pushes_nothing_and_is_seen_again(tmp_path):
+    from whileai_core.errors import BadShareExceeded
+
+    source = write(tmp_path / "a.jsonl", [*rows(range(8)), *["cut off"] * 4])
+    with pytest.raises(BadShareExceeded, match="4 of 12 records"):
+        night(source)
+    assert sync.datasets()["datasets"] == []
+    assert night(source, max_bad_share=0.5)["account"]["rows"] == 8
+
+
+def test_wrong_parameters_are_refused_before_anything_runs(tmp_path, home):
+    from prefect.exceptions import ParameterTypeError
+
+    for wrong in ({"holdout": 1.5}, {"max_bad_share": "much"}, {"night": "yesterday"}):
+        with pytest.raises(ParameterTypeError):
+            night(str(tmp_path), **wrong)
+    assert not (home / "ledger.db").exists()
+
+
+def test_two_nights_of_one_agent_at_once_push_everything_once(tmp_path):
+    source = write(tmp_path / "a.jsonl", rows(range(20)))
+
+    async def both():
+        from flows.nightly import nightly
+
+        return await asyncio.gather(
+            nightly(paths=[source], agent="support"), nightly(paths=[source], agent="support")
+        )
+
+    first, second = asyncio.run(both())
+    assert sorted(len(result["datasets"]) for result in (first, second)) == [0, 2]
+    assert len(sync.datasets()["datasets"]) == 2
+
+
+def test_tasks_are_the_operations_and_take_handles(tmp_path):
+    from prefect import flow
+
+    import tasks
+    from whileai_core import RowSetStore
+
+    handle = RowSetStore(str(tmp_path / "store")).write(rows(range(12)))
+
+    @flow
+    async def ask():
+        report = await tasks.trace_report(handle)
+        held, rest = await tasks.split_pseudo_production(handle)
+        return await tasks.format_trace_report(report), len(held), len(rest)
+
+    text, held, rest = asyncio.run(ask())
+    assert "graded:             12 (pass 6 / fail 6)" in text
+    assert held + rest == 12
+
+
+def test_a_step_is_tried_again_when_the_store_failed_and_only_then(tmp_path):
+    from prefect import flow, task
+    from prefect.cache_policies import NO_CACHE
+
+    from tasks._retry import when_store_failed
+    from whileai_core.errors import InputError, StoreError
+
+    calls = {"store": 0, "input": 0}
+
+    @task(
+        cache_policy=NO_CACHE,
+        retries=2,
+        retry_delay_seconds=0,
+        retry_condition_fn=when_store_failed,
+    )
+    async def step(kind):
+        calls[kind] += 1
+        raise StoreError("busy") if kind == "store" else InputError("bad")
+
+    @flow
+    async def both():
+        for kind in calls:
+            with pytest.raises((StoreError, InputError)):
+                await step(kind)
+
+    asyncio.run(both())
+    assert calls == {"store": 3, "input": 1}
+
+
+def _artifacts(api):
+    reply = httpx.post(f"{api}/artifacts/filter", json={}).json()
+    return {artifact["key"]: artifact["data"] for artifact in reply}
+
+
+def _events(api):
+    import time
+
+    wanted = {"filter": {"event": {"prefix": ["whileai.dataset."]}}}
+    for _ in range(50):
+        events = httpx.post(f"{api}/events/filter", json=wanted).json()["events"]
+        if len(events) >= 4:
+            return events
+        time.sleep(0.2)
+    return events
