@@ -47,35 +47,53 @@ def attributes_of(raw: object) -> Attributes:
 
 
 def _listed_value(value: Any) -> Any:
-    return None if value == {} else any_value(value)
+    if "intValue" in value:
+        return _int(value["intValue"])
+    return any_value(value) if value else None
 
 
 def _take_odd_entry(entry: Any, out: Attributes) -> None:
     """Take an entry whose value is no wrapper, as flat exports have them."""
-    if isinstance(entry, dict) and isinstance(entry.get("key"), str) and "value" in entry:
+    if not isinstance(entry, dict):
+        return
+    if isinstance(entry.get("key"), str) and "value" in entry:
         out[entry["key"]] = any_value(entry["value"])
+    elif isinstance(entry.get("Key"), str) and isinstance(entry.get("Value"), dict):
+        out[entry["Key"]] = any_value(entry["Value"].get("Value"))  # as Go prints it
 
 
-def any_value(value: Any, depth: int = 0) -> Any:
+class _TooDeep(Exception):
+    """A structure goes deeper than `MAX_DEPTH`."""
+
+
+def any_value(value: Any) -> Any:
     """Return the plain value behind an OTLP `AnyValue`, at any level of a structure.
 
-    Objects that are no such wrapper stay objects. Numbers that JSON cannot hold become text.
+    Objects that are no such wrapper stay objects. Numbers that JSON cannot hold become text, and
+    so does the whole value when it is nested deeper than `MAX_DEPTH`.
     """
+    try:
+        return _plain(value, 0)
+    except _TooDeep:
+        return nested_text(value)
+
+
+def _plain(value: Any, depth: int) -> Any:
     kind = type(value)
     if kind is str or kind is int or kind is bool or value is None:
         return value
     if kind is float:
         return value if value - value == 0 else _non_finite(value)
     if depth > MAX_DEPTH:
-        return nested_text(value)
+        raise _TooDeep
     if isinstance(value, dict):
         if len(value) == 1:
             (name, inner), *_ = value.items()
             if name in _WRAPPERS:
                 return _unwrapped(name, inner, depth)
-        return {str(key): any_value(item, depth + 1) for key, item in value.items()}
+        return {str(key): _plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [any_value(item, depth + 1) for item in value]
+        return [_plain(item, depth + 1) for item in value]
     if isinstance(value, str | int | float):
         return value
     return str(value)
@@ -83,7 +101,7 @@ def any_value(value: Any, depth: int = 0) -> Any:
 
 def _unwrapped(name: str, inner: Any, depth: int) -> Any:
     if name in _SCALARS:
-        return any_value(inner, depth + 1)
+        return _plain(inner, depth + 1)
     if name in _INTS:
         return _int(inner)
     if name in _DOUBLES:
@@ -94,9 +112,9 @@ def _unwrapped(name: str, inner: Any, depth: int) -> Any:
     if not isinstance(values, list):
         return [] if name in _ARRAYS else {}
     if name in _ARRAYS:
-        return [any_value(item, depth + 1) if item != {} else None for item in values]
+        return [_plain(item, depth + 1) if item != {} else None for item in values]
     return {
-        str(item["key"]): any_value(item["value"], depth + 1) if item.get("value") else None
+        str(item["key"]): _plain(item["value"], depth + 1) if item.get("value") else None
         for item in values
         if isinstance(item, dict) and "key" in item
     }
@@ -213,7 +231,7 @@ def protobuf_batches(data: bytes) -> Iterator[dict[str, Any] | ValueError]:
 
 
 def _decoded(data: bytes, start: int, end: int) -> dict[str, Any] | ValueError:
-    from google.protobuf.message import DecodeError  # heavy
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # no stubs
     from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
     message = TracesData()
@@ -263,7 +281,8 @@ def _key_values(pairs: Iterable[Any]) -> Attributes:
     return {pair.key: _proto_value(pair.value) for pair in pairs}
 
 
-def _proto_value(value: Any, depth: int = 0) -> Any:
+def _proto_value(value: Any) -> Any:
+    # protobuf itself refuses messages nested deeper than 100.
     kind = value.WhichOneof("value")
     if kind is None:
         return None
@@ -273,7 +292,7 @@ def _proto_value(value: Any, depth: int = 0) -> Any:
     if kind == "bytes_value":
         return bytes(inner).decode("utf-8", "backslashreplace")
     if kind == "array_value":
-        return [_proto_value(item, depth + 1) for item in inner.values]
+        return [_proto_value(item) for item in inner.values]
     if kind == "kvlist_value":
-        return {pair.key: _proto_value(pair.value, depth + 1) for pair in inner.values}
+        return {pair.key: _proto_value(pair.value) for pair in inner.values}
     return inner

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whileai_core.dialects.events import Call, Result
+from whileai_core.dialects.spans.functions import tool_message
 from whileai_core.dialects.spans.values import decoded, input_events, output_events, tool_arguments
 
 if TYPE_CHECKING:
@@ -30,12 +31,8 @@ def run_of(reading: Reading) -> Run:
     call_id = _text_id(reading.tool_id)
     if reading.inputs or reading.outputs or reading.history:
         arguments, result, call_id = _from_messages(reading, arguments, result, call_id)
-    broken = False
-    if type(result) is dict and "tool_call_id" in result and "content" in result:
-        # A LangChain tool message around the result.
-        call_id = call_id or _text_id(result["tool_call_id"])
-        broken = result.get("status") == "error"
-        result = decoded(result["content"])
+    result, message_id, broken = tool_message(result)
+    call_id = call_id or message_id
     failed = broken or _has_failed(reading, result)
     if failed:
         result = _failure(reading, result)
@@ -53,7 +50,9 @@ def _from_messages(
     """Read what attributes leave open from the messages that a tool span carries."""
     given = [reading.history.text] if reading.history is not None else reading.inputs
     before = [event for payload in given for event in input_events(payload)]
-    after = [event for payload in reading.outputs for event in output_events(payload)]
+    after = [
+        event for payload in reading.outputs for event in output_events(payload, decoded(payload))
+    ]
     call = next((event for event in (*before, *after) if isinstance(event, Call)), None)
     answer = next((event for event in (*after, *before) if isinstance(event, Result)), None)
     if call is not None:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from whileai_core.dialects.events import Call, Event, Instruct, Result
+from whileai_core.dialects.events import Call, Event, Result
 from whileai_core.dialects.messages import events_of
 from whileai_core.dialects.spans.calls import run_of
 from whileai_core.dialects.spans.facts import add_facts
 from whileai_core.dialects.spans.families.family import OTHER
+from whileai_core.dialects.spans.frames import frame_answers, frame_asks
 from whileai_core.dialects.spans.transcript import Place, Transcript, names_only
 from whileai_core.dialects.spans.tree import Tree
 from whileai_core.dialects.spans.values import (
     JOINER,
     decoded,
     input_events,
-    loose_answer,
-    loose_ask,
     output_events,
 )
 
@@ -97,26 +95,23 @@ class _Telling:
             call_id=run.call_id,
             span=reading.span,
             failed=run.failed,
-            is_inside=partial(self._is_inside, reading),
+            around=self._tree.around(reading),
         )
         if reading.span in self._tree.aside:
             agent = self._tree.agent_around(reading)
             if agent:
                 step.setdefault("agent", agent)
 
-    def _is_inside(self, reading: Reading, span: str) -> bool:
-        return span in self._tree.around(reading)
-
     def _told_history(self, reading: Reading, history: History) -> None:
         after = self._answer_events(reading.outputs)
         last = self._last.get(reading.trace)
         if last is not None:
             rest = history.after(last[0])
-            if rest is not None:
-                place = last[1]
-                if self._transcript.goes_on(self._new_events(rest), after, place):
-                    self._last[reading.trace] = (history, place)
-                    return
+            if rest is not None and self._transcript.goes_on(
+                self._new_events(rest), after, last[1]
+            ):
+                self._last[reading.trace] = (history, last[1])
+                return
         place = self._transcript.said(self._new_events(history.text), after, reading.trace)
         self._last[reading.trace] = (history, place)
 
@@ -140,13 +135,10 @@ class _Telling:
         events: list[Event] = []
         for payload in payloads:
             found = decoded(payload)
-            if (
-                type(found) is list
-                and found
-                and all(names_only(message, self._told_by_spans) for message in found)
+            if type(found) is not list or not all(
+                names_only(message, self._told_by_spans) for message in found
             ):
-                continue
-            events += output_events(found if found is not payload else payload)
+                events += output_events(payload, found)
         return events
 
 
@@ -155,7 +147,9 @@ def _messages(reading: Reading) -> tuple[list[Event], list[Event]]:
     if reading.transcript is not None:
         given = [reading.transcript]
     before = [event for payload in given for event in input_events(payload)]
-    return before, [event for payload in reading.outputs for event in output_events(payload)]
+    return before, [
+        event for payload in reading.outputs for event in output_events(payload, decoded(payload))
+    ]
 
 
 def _fill_from_frames(transcript: Transcript, tree: Tree) -> None:
@@ -165,8 +159,9 @@ def _fill_from_frames(transcript: Transcript, tree: Tree) -> None:
         if reading.value_in is None and reading.value_out is None:
             continue
         if reading.kind != OTHER and reading.span not in tree.aside:
-            asked = [e for e in loose_ask(reading.value_in) if not isinstance(e, Instruct)]
-            loose.said(asked, loose_answer(reading.value_out), reading.trace)
+            loose.said(
+                frame_asks(reading.value_in), frame_answers(reading.value_out), reading.trace
+            )
     if not transcript.prompt:
         transcript.prompt = loose.prompt
         if not transcript.steps:

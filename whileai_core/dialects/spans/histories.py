@@ -51,7 +51,6 @@ class History:
 
 def history_of(payload: Any) -> History | None:
     """Return the history a payload is, or None when sharing it would not pay."""
-    if type(payload) is str and len(payload) >= _SHORTEST and payload[0] == "[":
-        if payload[-1] == "]":
-            return History(payload)
-    return None
+    if type(payload) is not str or len(payload) < _SHORTEST:
+        return None
+    return History(payload) if payload[0] == "[" and payload[-1] == "]" else None

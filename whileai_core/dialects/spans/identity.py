@@ -10,7 +10,12 @@ from datetime import UTC, datetime
 _HEX = re.compile(r"[0-9a-f]+")
 _TRACE_BYTES = 16
 _SPAN_BYTES = 8
-_FRACTION = re.compile(r"(\.\d{6})\d+")
+# Lower-case hex and not all zeros, which means "none".
+_USUAL = {
+    size: re.compile(rf"(?!0+$)[0-9a-f]{{{2 * size}}}").fullmatch
+    for size in (_TRACE_BYTES, _SPAN_BYTES)
+}
+_FRACTION = re.compile(r"\.(\d{1,9})\d*")
 
 # Magnitudes that tell the unit of a bare number: dates from 2001 on, in each unit.
 _NANOSECONDS_FROM = 10**17
@@ -31,8 +36,8 @@ def span_id(value: object) -> str:
 
 def _identifier(value: object, size: int) -> str:
     if type(value) is str:
-        if len(value) == 2 * size and value.isalnum() and value == value.lower():
-            return value if value.strip("0") else ""
+        if _USUAL[size](value) is not None:
+            return value
         return _text_identifier(value.strip(), size)
     if type(value) is int:
         return f"{value:0{2 * size}x}" if 0 < value < 1 << (8 * size) else ""
@@ -141,8 +146,10 @@ def _text_instant(text: str) -> int:
         return _scaled(int(text))
     except ValueError:
         pass
+    fraction = _FRACTION.search(text)
     try:
-        return _datetime_ns(datetime.fromisoformat(_FRACTION.sub(r"\1", text)))
+        whole = _datetime_ns(datetime.fromisoformat(_FRACTION.sub("", text)))
+        return whole + (int(fraction[1].ljust(9, "0")) if fraction else 0)
     except ValueError:
         pass
     try:

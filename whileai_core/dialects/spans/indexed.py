@@ -9,6 +9,12 @@ _DEEPEST = 30
 
 def listed(pairs: dict[str, Any]) -> list[Any]:
     """Return the list behind names like `0.role`, `1.tool_calls.0.name`; gaps close up."""
+    built = _built(_branched(pairs), 0)
+    return [unlayered(item) for item in built] if isinstance(built, list) else []
+
+
+def _branched(pairs: dict[str, Any]) -> dict[str, Any]:
+    """Return `{"a.b": 1}` as `{"a": {"b": 1}}`."""
     root: dict[str, Any] = {}
     for path, value in pairs.items():
         node = root
@@ -19,8 +25,7 @@ def listed(pairs: dict[str, Any]) -> list[Any]:
                 child = node[part] = {}
             node = child
         node.setdefault(leaf, value)
-    built = _built(root, 0)
-    return [unlayered(item) for item in built] if isinstance(built, list) else []
+    return root
 
 
 def _built(node: Any, depth: int) -> Any:
@@ -41,6 +46,8 @@ def unlayered(item: Any) -> Any:
         for key in ("message", "tool_call", "message_content", "tool"):
             if isinstance(item.get(key), dict):
                 return unlayered(item[key])
+    if any("." in key for key in item):
+        return unlayered(_branched(item))
     out = {key: unlayered(value) for key, value in item.items()}
     if "contents" in out and "content" not in out and "role" in out:
         out["content"] = out.pop("contents")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from whileai_core import jsonio
 from whileai_core.dialects.spans.identity import instant, nanoseconds, span_id, trace_id
 from whileai_core.dialects.spans.span import Span, SpanEvent
 from whileai_core.sources.items import Ignored, Origin, Reject
@@ -234,7 +235,7 @@ def span_of(raw: dict[str, Any]) -> Span | None:
     identity = _first(context, _SPAN_IDS)
     if identity is None:
         identity = _first(raw, _SPAN_IDS)
-    if identity is None and (_is_zipkin(raw) or "parentId" in raw or "parent_id" in raw):
+    if identity is None and trace is not None:
         identity = raw.get("id")
     failed, message = _status_of(raw)
     resource = raw.get("resource")
@@ -261,7 +262,7 @@ def _context(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     for key in ("context", "spanContext", "SpanContext", "span_context"):
         context = raw.get(key)
         if isinstance(context, dict):
-            return {_SPELLING.get(name, name): value for name, value in context.items()}
+            return {_SPELLING.get(str(name), str(name)): item for name, item in context.items()}
     return {}
 
 
@@ -313,7 +314,7 @@ def _time(
     for key in nano:
         value = raw.get(key)
         if value is not None and value != "":
-            return nanoseconds(value) if nanoseconds(value) > 0 else 0
+            return max(0, nanoseconds(value))
     for key in milli:
         value = raw.get(key)
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -328,8 +329,6 @@ def _time(
 def _attributes(raw: Mapping[str, Any]) -> dict[str, Any]:
     found = _first(raw, _ATTRIBUTES)
     if isinstance(found, str) and found.lstrip().startswith("{"):
-        from whileai_core import jsonio
-
         try:
             found = jsonio.loads(found)
         except ValueError:

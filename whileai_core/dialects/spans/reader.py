@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.dialects.spans.families.family import MODEL, TOOL, Family
+from whileai_core.dialects.spans.functions import function_arguments, function_output
 from whileai_core.dialects.spans.histories import history_of
 from whileai_core.dialects.spans.indexed import listed, unlayered
 from whileai_core.dialects.spans.reading import Reading
@@ -140,9 +141,9 @@ def _place_values(reading: Reading) -> None:
     """Give input and output whose meaning depends on the kind their place."""
     if reading.is_tool:
         if reading.arguments is None:
-            reading.arguments = reading.value_in
+            reading.arguments = function_arguments(reading.value_in)
         if reading.result is None:
-            reading.result = reading.value_out
+            reading.result = function_output(reading.value_out)
     elif reading.kind == MODEL:
         if reading.value_in is not None and not reading.inputs:
             reading.given(reading.value_in)

@@ -12,7 +12,7 @@ from whileai_core import jsonio
 from whileai_core.dialects.events import Ask, Call, Event, Instruct, Result, Say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Container
 
     from whileai_core.rows import Step
 
@@ -87,6 +87,8 @@ class Transcript:
         Returns:
             Whether it could be taken; it cannot when turns came from elsewhere in between.
         """
+        if not more and not after:
+            return True
         asks_more = any(isinstance(event, Ask) for event in more)
         if asks_more and place.turn != len(self._turns) - 1:
             return False
@@ -128,7 +130,7 @@ class Transcript:
         call_id: str | None,
         span: str,
         failed: bool,
-        is_inside: Callable[[str], bool],
+        around: Container[str],
     ) -> Step:
         """Take one tool span and return its step.
 
@@ -139,9 +141,9 @@ class Transcript:
             call_id: The id of the call, when the span has it.
             span: Id of the span.
             failed: Whether the result says that the call failed.
-            is_inside: Tells whether this span runs inside another one.
+            around: Ids of the spans around this one.
         """
-        known = self._known_call(name, arguments, call_id, is_inside)
+        known = self._known_call(name, arguments, call_id, around)
         if known is None:
             step: Step = {"tool": name, "arguments": {} if arguments is None else arguments}
             known = self._remember(step, call_id, max(len(self._turns) - 1, 0), span)
@@ -271,7 +273,7 @@ class Transcript:
         return repeated[0] if repeated else (candidates[-1] if candidates else None)
 
     def _known_call(
-        self, name: str, arguments: Any, call_id: str | None, is_inside: Callable[[str], bool]
+        self, name: str, arguments: Any, call_id: str | None, around: Container[str]
     ) -> _Known | None:
         """Find the step of a tool span, if messages or another span of the same call made it."""
         for known in self._by_id.get(call_id, ()) if call_id else ():
@@ -283,7 +285,7 @@ class Transcript:
             if (call_id and known.id) or not _same(known.step["arguments"], arguments):
                 continue
             # The same call once more, by a second instrumentation around or inside the first.
-            if not known.span or is_inside(known.span):
+            if not known.span or known.span in around:
                 if call_id:
                     known.id = call_id
                     self._by_id.setdefault(call_id, []).append(known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -57,7 +58,7 @@ class Tree:
 
     def _sorted(self, group: Sequence[Reading]) -> list[Reading]:
         ordered = sorted(group, key=_by_start)
-        if any(a.start == b.start for a, b in zip(ordered, ordered[1:], strict=False)):
+        if any(earlier.start == later.start for earlier, later in pairwise(ordered)):
             ordered.sort(key=lambda r: (r.start, len(self.around(r)), r.span, r.trace))
         return ordered
 

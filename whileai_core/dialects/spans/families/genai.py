@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from whileai_core.dialects.messages.values import result_of
 from whileai_core.dialects.spans.families.family import AGENT, MODEL, OTHER, TOOL, Family
 from whileai_core.dialects.spans.values import decoded
 
@@ -52,7 +53,7 @@ def _choice(event: SpanEvent, reading: Reading) -> None:
     about = event.attributes
     content = decoded(_content(about))
     if reading.kind == TOOL:
-        reading.result = content if reading.result is None else reading.result
+        reading.result = result_of(content) if reading.result is None else reading.result
         return
     reading.gave([_as_message("assistant", content, about)])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whileai_core.dialects.spans.families.family import AGENT, CHAIN, MODEL, OTHER, TOOL, Family
+from whileai_core.dialects.spans.functions import json_value
 from whileai_core.dialects.spans.values import decoded
 
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 
 def _finish(span: Span, reading: Reading) -> None:
+    if reading.kind == TOOL:
+        reading.value_out = json_value(reading.value_out)
     usage = decoded(span.attributes.get("mlflow.chat.tokenUsage"))
     if isinstance(usage, dict):
         reading.tokens_in = reading.tokens_in or usage.get("input_tokens")
@@ -49,5 +52,5 @@ FAMILY = Family(
         }
     },
     finish=_finish,
-    finish_on=("mlflow.chat.tokenUsage",),
+    finish_on=("mlflow.spanType", "mlflow.chat.tokenUsage"),
 )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whileai_core.dialects.spans.families.family import AGENT, CHAIN, TOOL, Family
-from whileai_core.dialects.spans.values import decoded
 
 if TYPE_CHECKING:
     from whileai_core.dialects.spans.reading import Reading
@@ -16,32 +15,8 @@ def _finish(span: Span, reading: Reading) -> None:
     name = span.attributes.get("traceloop.entity.name")
     if reading.kind == TOOL:
         reading.tool_name = reading.tool_name or name
-        reading.value_in = _arguments(decoded(reading.value_in))
-        reading.value_out = _output(decoded(reading.value_out))
     elif reading.kind == AGENT and not reading.agent:
         reading.agent = name
-
-
-def _arguments(value: Any) -> Any:
-    """Unwrap a decorated function's `args` and `kwargs`, or a callback's `inputs`."""
-    if not isinstance(value, dict):
-        return value
-    for key in ("inputs", "input_str", "input"):
-        inner = value.get(key)
-        if inner not in (None, "", {}) and not value.keys() - _CALLBACK_KEYS:
-            return inner
-    if value.keys() <= {"args", "kwargs"} and isinstance(value.get("kwargs"), dict):
-        return value["kwargs"] if not value.get("args") else {**value}
-    return value
-
-
-_CALLBACK_KEYS = {"inputs", "input_str", "input", "tags", "metadata", "kwargs"}
-
-
-def _output(value: Any) -> Any:
-    if isinstance(value, dict) and "output" in value and not value.keys() - {"output", "kwargs"}:
-        return value["output"]
-    return value
 
 
 FAMILY = Family(

@@ -1,0 +1,69 @@
+"""What tracers of plain functions wrap around arguments and results, taken away."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from whileai_core import jsonio
+from whileai_core.dialects.spans.values import decoded
+
+_CALLBACK_INPUTS = ("inputs", "input_str", "input")
+_CALLBACK_KEYS = frozenset({*_CALLBACK_INPUTS, "tags", "metadata", "kwargs"})
+_OUTPUT_KEYS = frozenset({"output", "kwargs"})
+# How Python prints a LangChain tool message.
+_PRINTED_MESSAGE = re.compile(
+    r"^content=(['\"])(.*?)\1 (?:\w+=.* )?tool_call_id='([^']+)'", re.DOTALL
+)
+
+
+def function_arguments(value: Any) -> Any:
+    """Return the arguments inside `{"args": [], "kwargs": {...}}` or a callback's inputs."""
+    found = decoded(value)
+    if not isinstance(found, dict):
+        return found
+    if found.keys() == {"args", "kwargs"} and not found["args"]:
+        return found["kwargs"]
+    if not found.keys() - _CALLBACK_KEYS and ("inputs" in found or "input_str" in found):
+        for key in _CALLBACK_INPUTS:
+            if found.get(key) not in (None, "", {}):
+                return found[key]
+    return found
+
+
+def function_output(value: Any) -> Any:
+    """Return the result inside a callback's `{"output": ..., "kwargs": {}}`."""
+    found = decoded(value)
+    if isinstance(found, dict) and found.keys() == _OUTPUT_KEYS:
+        return found["output"]
+    return found
+
+
+def tool_message(result: Any) -> tuple[Any, str | None, bool]:
+    """Take a LangChain tool message apart: its content, its call id, whether it says error.
+
+    A result that is no such message comes back as it is.
+    """
+    if type(result) is str:
+        printed = _PRINTED_MESSAGE.match(result) if result.startswith("content=") else None
+        if printed is None:
+            return result, None, False
+        return decoded(printed[2]), printed[3], "status='error'" in result[printed.end(2) :]
+    if type(result) is not dict:
+        return result, None, False
+    message = result.get("kwargs") if result.get("lc") == 1 else result
+    if isinstance(message, dict) and "tool_call_id" in message and "content" in message:
+        call_id = message["tool_call_id"]
+        failed = message.get("status") == "error"
+        return decoded(message["content"]), str(call_id) if call_id else None, failed
+    return result, None, False
+
+
+def json_value(value: Any) -> Any:
+    """Return the value behind one layer of JSON text, scalars too; other text as it is."""
+    if type(value) is not str:
+        return value
+    try:
+        return jsonio.strict(jsonio.loads(value))
+    except ValueError:
+        return value
