@@ -138,6 +138,7 @@ def test_managed_agents_count_repeated_deliveries_once_but_keep_repeated_answers
         ("user", "yes"),
         ("search", {"q": "x"}, {"error": "not that one", "status": "denied"}),
         ("bash", {"command": "date"}, error("boom")),
+        ("fetch", {}, error("rejected")),
         ("text", "It failed."),
         ("user", "yes"),
         ("text", "Fine."),

@@ -77,6 +77,12 @@ def test_langsmith_batch_joins_the_halves_of_a_run() -> None:
     assert row["usage"] == {"input_tokens": 3, "output_tokens": 2}
 
 
+def test_langsmith_halves_in_two_batches_are_joined_by_their_order() -> None:
+    row = only_row("langsmith/batches.json")
+    assert told(row) == [("user", "howdy"), ("text", "Hi.")]
+    assert row["ts"] == 1767225600000000000
+
+
 def test_phoenix_span_table() -> None:
     row = only_row("phoenix/spans.jsonl")
     assert told(row) == [("user", "2+2?"), ("add", {"a": 2, "b": 2}, 4), ("text", "Four.")]

@@ -124,15 +124,14 @@ def _row(lines: list[Object]) -> Row | None:
 
 
 def _events(line: Object) -> list[Event]:
-    if line.get("isMeta") is True or line.get("isCompactSummary") is True:
-        return []
+    injected = line.get("isMeta") is True or line.get("isCompactSummary") is True
     message = obj(line.get("message"))
     if message.get("model") == "<synthetic>":  # written by the program, not by the model
         return []
     events: list[Event] = []
     for event in events_of([{"role": line["type"]} | message]):
         if isinstance(event, Ask):
-            said = _asked(event.text)
+            said = "" if injected else _asked(event.text)
             events += [Ask(said)] if said else []
         else:
             events.append(event)

@@ -158,6 +158,8 @@ def _unwrapped(event: Event) -> Event:
     if not isinstance(event, Result):
         return event
     value = obj(event.value)
+    if isinstance(value.get("text"), str) and "type" in value:  # one block instead of a list
+        return Result(result_of(value["text"]), event.id, event.name)
     code = obj(value.get("metadata")).get("exit_code")
     if code is None and isinstance(value.get("content"), str) and "success" in value:
         good = value["success"] is not False

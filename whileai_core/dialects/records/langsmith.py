@@ -26,35 +26,40 @@ def _is_run(value: object) -> bool:
 
 
 def _matches(value: object) -> bool:
+    return _is_run(value) or any(map(_is_part, _halves(value))) or any(map(_is_run, _listed(value)))
+
+
+def _halves(value: object) -> list[Object]:
     record = obj(value)
-    if any(_is_half(item) for half in ("post", "patch") for item in objects(record.get(half))):
-        return True
-    return _is_run(record) or any(_is_run(run) for run in objects(record.get("runs"))[:1])
+    return objects(record.get("post")) + objects(record.get("patch"))
 
 
-def _is_half(run: Object) -> bool:
-    return "id" in run and ("trace_id" in run or "dotted_order" in run or "run_type" in run)
+def _listed(value: object) -> list[Object]:
+    return objects(obj(value).get("runs"))
 
 
-def _traces(value: object) -> Iterator[list[Object]]:
-    record = obj(value)
-    if "post" in record or "patch" in record:
-        runs = objects(record.get("post")) + objects(record.get("patch"))
-        return _traces_in_list(runs)
-    return _traces_in_list(objects(record.get("runs")) or [record])
+def _is_part(run: Object) -> bool:
+    return ("id" in run or "dotted_order" in run) and ("trace_id" in run or "run_type" in run)
 
 
-def _traces_in_list(values: Iterable[object]) -> Iterator[list[Object]]:
-    """Group runs by trace, halves of one run joined."""
+def _traces(values: Iterable[object]) -> Iterator[list[Object]]:
+    """Group runs by trace, halves of one run joined, whichever batch they came in."""
     runs: dict[str, Object] = {}
     for value in values:
-        for run in walk(value, "child_runs"):
-            identity = text_id(run.get("id")) or f"#{len(runs)}"
-            runs[identity] = _joined(runs.get(identity, {}), run)
+        for part in _halves(value) or _listed(value) or [obj(value)]:
+            for run in walk(part, "child_runs"):
+                identity = _identity(run) or f"#{len(runs)}"
+                runs[identity] = _joined(runs.get(identity, {}), run)
     by_trace: dict[str, list[Object]] = {}
     for identity in runs:
         by_trace.setdefault(_trace_of(identity, runs), []).append(runs[identity])
     yield from by_trace.values()
+
+
+def _identity(run: Object) -> str | None:
+    """Return the id of a run; some SDKs leave it out of the second half but for its order."""
+    order = text(run.get("dotted_order")).rpartition(".")[2]
+    return text_id(run.get("id")) or order.partition("Z")[2] or None
 
 
 def _joined(known: Object, more: Object) -> Object:
@@ -85,7 +90,7 @@ def _row(runs: list[Object]) -> Row | None:
     extra = present(
         conversation_id=text_id(first(metadata, _THREAD)),
         trace_id=text_id(first(root, ("trace_id", "id"))),
-        ts=text(root.get("start_time")),
+        ts=root.get("start_time"),
         agent=text(root.get("name")),
         tools=obj(root.get("inputs")).get("tools"),
         **run_facts(read),
@@ -101,7 +106,7 @@ def _run(run: Object) -> Run:
     tokens = _tokens(run, outputs)
     metadata = _metadata(run)
     return Run(
-        id=text_id(run.get("id")),
+        id=_identity(run),
         parent=_parent(run),
         kind="model" if kind in ("llm", "chat_model") else "tool" if kind == "tool" else "other",
         name=text(run.get("name")),
@@ -139,14 +144,14 @@ def _metadata(run: Object) -> Object:
 
 
 def _matches_list(head: Sequence[object]) -> bool:
-    return mostly(head, _is_run)
+    return mostly(head, _matches)
 
 
 BATCH = Reader(
     name="langsmith",
     matches=_matches,
-    conversations=_traces,
+    conversations=lambda value: _traces([value]),
     row=_row,
     markers=frozenset({"post", "patch", "run_type", "runs"}),
 )
-RUNS = Reader(name="langsmith", matches=_matches_list, conversations=_traces_in_list, row=_row)
+RUNS = Reader(name="langsmith", matches=_matches_list, conversations=_traces, row=_row)

@@ -124,10 +124,11 @@ def _row(part: _Session) -> Row | None:
         ts=text(session.get("created_at")) or stamp,
         usage=tokens if counts else None,
     )
-    return row_from_events([x for e in events for x in _events(e)], extra=extra)
+    answered = {first(e, _ANSWERED) for e in events if e.get("type") in _RESULTS}
+    return row_from_events([x for e in events for x in _events(e, answered)], extra=extra)
 
 
-def _events(event: Object) -> list[Event]:
+def _events(event: Object, answered: set[object]) -> list[Event]:
     kind = event.get("type")
     if kind in ("user.message", "agent.message"):
         said = text_of(event.get("content"))
@@ -142,6 +143,8 @@ def _events(event: Object) -> list[Event]:
             value = error_result(value)
         return [Result(value, text_id(first(event, _ANSWERED)))]
     if kind == "user.tool_confirmation" and event.get("result") == "deny":
+        if first(event, _ANSWERED) in answered:
+            return []
         told = text(event.get("deny_message")) or "denied by the user"
         denied = error_result(told) | {"status": "denied"}
         return [Result(denied, text_id(first(event, _ANSWERED)))]
