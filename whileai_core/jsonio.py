@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 # Digits that can spell an integer past 64 bits (19 digits suffice below zero).
 _LONG_DIGITS = re.compile(rb"\d{20}|-\d{19}")
@@ -186,7 +186,8 @@ def dumps_line(value: object) -> bytes:
         line = orjson.dumps(value, option=_STRICT_LINE)
     except TypeError:
         line = b""
-    if not line or b"null" in line:  # orjson writes NaN and infinities as null
+    # orjson writes NaN and infinities as null.
+    if not line or (b"null" in line and not _is_finite(value)):
         problem = _not_json(value)
         if problem is not None:
             raise ValueError(problem)
@@ -210,6 +211,21 @@ _LINE_BREAKS = (
     ("\u2028".encode(), b"\\u2028"),
     ("\u2029".encode(), b"\\u2029"),
 )
+
+
+def _is_finite(value: object) -> bool:
+    """Tell whether a value that orjson could write holds no NaN and no infinity."""
+    if isinstance(value, dict):
+        parts: Iterable[object] = value.values()
+    elif isinstance(value, list | tuple):
+        parts = value
+    else:
+        return not isinstance(value, float) or math.isfinite(value)
+    for part in parts:
+        kind = type(part)
+        if kind is not str and kind is not int and part is not None and not _is_finite(part):
+            return False
+    return True
 
 
 def _not_json(value: object) -> str | None:

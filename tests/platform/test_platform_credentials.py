@@ -115,18 +115,20 @@ def test_spaces_around_a_key_do_not_matter(platform: FaultPlatform) -> None:
         "https://host/?key=secret-canary",
         "http://host.example",
         "http://169.254.169.254",
+        "https://host:port",
+        "https://[::1",
     ],
 )
 def test_unsafe_addresses_are_refused_unseen(url: str) -> None:
     with pytest.raises(errors.SettingsError) as caught:
-        checked_base_url(url, allow_insecure=False)
+        checked_base_url(url, source="it", allow_insecure=False)
     assert "secret-canary" not in str(caught.value)
 
 
 def test_safe_addresses() -> None:
     for url in ("https://h/v1", "http://localhost:8000", "http://127.0.0.1", "http://[::1]:1"):
-        assert checked_base_url(url + "/", allow_insecure=False) == url
-    assert checked_base_url("http://h", allow_insecure=True) == "http://h"
+        assert checked_base_url(url + "/", source="it", allow_insecure=False) == url
+    assert checked_base_url("http://h", source="it", allow_insecure=True) == "http://h"
 
 
 @pytest.mark.parametrize("token", ["", "   ", "a\nb"])

@@ -189,7 +189,10 @@ class Transport:
         return headers
 
     def _presigned(self, url: str) -> str:
-        scheme, host, _ = origin = origin_of(url)
+        try:
+            scheme, host, _ = origin = origin_of(url)
+        except ValueError:
+            scheme, host, origin = "", None, None
         if scheme not in {"http", "https"} or not host:
             raise BadReply("the platform gave a transfer address that is not an absolute URL")
         same = origin == origin_of(self.base_url)
