@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whileai_core import drop_leaky_rows, leakage_report
-from whileai_core.traces import neighbours
+from whileai_core.traces import blocks
 from whileai_core.traces.hashwords import HashEmbedder
 
 texts = st.lists(
@@ -75,8 +75,8 @@ def test_blocks_do_not_change_the_answer(monkeypatch):
     generated = [" ".join(words[n : n + 6]) for n in range(50)]
     sources = [" ".join(words[n : n + 7]) for n in range(0, 50, 3)]
     whole = leakage_report(generated, sources, threshold=0.8, examples=99)
-    monkeypatch.setattr(neighbours, "_ROWS", 3)
-    monkeypatch.setattr(neighbours, "_SOURCES", 4)
+    monkeypatch.setattr(blocks, "ROWS", 3)
+    monkeypatch.setattr(blocks, "SOURCES", 4)
     assert leakage_report(generated, sources, threshold=0.8, examples=99) == whole
     assert 0 < whole["n_leaky"] < 50
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whileai_core import leakage_report
-from whileai_core.traces import neighbours
+from whileai_core.traces import blocks
 from whileai_core.traces.nearcopies import near_copies, near_groups
 from whileai_core.traces.ngrams import NgramEmbedder
 
@@ -92,7 +92,7 @@ def test_groups_have_one_leader_in_any_block_size(monkeypatch):
         "pay rent",
     ]
     assert near_groups(lines) == [0, 1, 0, 1, 4]
-    monkeypatch.setattr(neighbours, "_ROWS", 1)
-    monkeypatch.setattr(neighbours, "_SOURCES", 1)
+    monkeypatch.setattr(blocks, "ROWS", 1)
+    monkeypatch.setattr(blocks, "SOURCES", 1)
     assert near_groups(lines) == [0, 1, 0, 1, 4]
     assert near_groups([]) == []

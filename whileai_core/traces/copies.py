@@ -82,9 +82,9 @@ def find_copies(
     if not others:
         return Copies(flagged, exact, 1.0, None, {}, how.sharpness)
     search = PairSearch(*_vectors(how, [texts[position] or " " for position in others], sources))
-    maxima = search.maxima()
-    flagged[others] = search.flags(maxima, how.cosine(min(threshold, 1.0)))
-    largest = 1.0 if exact else search.largest(maxima) ** how.sharpness
+    verdict = search.decide(how.cosine(min(threshold, 1.0)), largest=not exact)
+    flagged[others] = verdict.flagged
+    largest = 1.0 if exact else verdict.largest**how.sharpness
     places = {position: place for place, position in enumerate(others)}
     return Copies(flagged, exact, largest, search, places, how.sharpness)
 

@@ -1,0 +1,66 @@
+"""A bound on cosines that is cheaper than the cosines: most rows need no full comparison.
+
+Unit vectors are turned onto the first principal directions of a sample, and the length of what
+is left over is appended. By Cauchy-Schwarz the product of two such short vectors is never below
+the true cosine.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whileai_core.traces import blocks
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from whileai_core.traces.embedders import Matrix
+
+SLACK = 1e-4  # what float32 may take off a bound
+_DIRECTIONS = 95
+_SAMPLE = 4096
+
+
+def upper_bounds(rows: Matrix, sources: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return, for each row, a number its largest cosine passes by at most `SLACK`.
+
+    Args:
+        rows: Vectors of any length, twice as wide as the directions kept or wider.
+        sources: Unit vectors.
+    """
+    directions = _principal_directions(sources)
+    short_sources = _short(sources, directions)
+    return blocks.row_maxima(
+        lambda start, stop: _short(blocks.unit(rows[start:stop]), directions),
+        len(rows),
+        short_sources,
+    )
+
+
+def _principal_directions(sources: NDArray[np.float32]) -> NDArray[np.float64]:
+    import numpy as np
+
+    sample = sources[:: max(1, len(sources) // _SAMPLE)].astype(np.float64)
+    _, directions = np.linalg.eigh(sample.T @ sample)
+    kept: NDArray[np.float64] = directions[:, -_DIRECTIONS:]
+    return kept
+
+
+def _short(vectors: NDArray[np.float32], directions: NDArray[np.float64]) -> NDArray[np.float32]:
+    import numpy as np
+
+    short = np.empty((len(vectors), _DIRECTIONS + 1), dtype=np.float32)
+    for start in range(0, len(vectors), blocks.ROWS):
+        # In float64: the length left over is a small difference.
+        part = vectors[start : start + blocks.ROWS].astype(np.float64)
+        turned = part @ directions
+        rest = np.maximum(blocks.squares(part) - blocks.squares(turned), 0.0) ** 0.5
+        short[start : start + len(part), :-1] = turned
+        short[start : start + len(part), -1] = rest
+    return short
+
+
+def pays(rows: Matrix, sources: Matrix) -> bool:
+    """Tell whether screening saves more than it costs: about 30,000 by 30,000 and up."""
+    return len(rows) * len(sources) >= 30_000**2 and rows.shape[1] > 2 * _DIRECTIONS
