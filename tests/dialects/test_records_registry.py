@@ -109,7 +109,7 @@ def test_broken_records_give_fewer_rows_but_never_raise(values: list[Any]) -> No
             assert isinstance(row["prompt"], str)
             assert isinstance(row["final_text"], str)
             assert all(isinstance(step, dict) for step in row["steps"])
-            jsonio.dumps(row)
+            jsonio.dumps(row["steps"])
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -134,6 +134,22 @@ def test_a_broken_conversation_is_told_and_does_not_cost_its_neighbours() -> Non
     ]
     assert [r["prompt"] for r in reader.rows([{"ask": "a"}, {}])] == ["a"]
     assert list(reader.rows(7)) == []
+
+
+def test_rows_are_strict_json() -> None:
+    value = {
+        "task_id": 1,
+        "traj": [
+            {"role": "user", "content": "lone \ud800 half"},
+            {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {}}}]},
+            {"role": "tool", "content": {"share": float("nan")}},
+        ],
+    }
+    dialect = record_dialect(value)
+    assert dialect is not None
+    (row,) = dialect.rows(value)
+    assert row["prompt"] == "lone \ufffd half"
+    assert row["steps"][1]["result"] == {"share": None}
 
 
 @pytest.mark.parametrize("name", ["claude-code/session.jsonl", "codex/rollout.jsonl"])

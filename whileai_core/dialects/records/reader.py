@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from whileai_core import jsonio
 from whileai_core.dialects.spans.identity import instant
 from whileai_core.rows import Row
 
@@ -57,19 +58,24 @@ class Reader:
                 yield part
                 continue
             try:
-                row = self.row(part)
+                row = self._row(part)
             except _BROKEN_DATA as error:
                 yield Unread(_reason(error))
                 continue
-            if row is not None and (row.get("prompt") or row.get("steps")):
-                yield self._finished(row)
+            if row is not None:
+                yield row
 
     def rows(self, value: object) -> Iterator[Row]:
         """Yield the rows alone; never raises on broken data."""
         return (item for item in self.read(value) if not isinstance(item, Unread))
 
-    def _finished(self, row: Row) -> Row:
-        """Say the dialect, and the time as all rows do: in nanoseconds."""
+    def _row(self, part: object) -> Row | None:
+        """Read one conversation; say its dialect, and the time as all rows do: in nanoseconds."""
+        row = self.row(part)
+        if row is None or not (row.get("prompt") or row.get("steps")):
+            return None
+        for key in ("prompt", "steps", "final_text"):
+            row[key] = jsonio.strict(row[key])
         started = instant(row.pop("ts", None))
         if started:
             row["ts"] = started
