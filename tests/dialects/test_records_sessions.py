@@ -50,6 +50,11 @@ def test_claude_agent_sdk_stream() -> None:
     assert row["conversation_id"] == "sdk-1"
 
 
+def test_claude_code_lines_inside_one_object() -> None:
+    row = only_row("claude-code/wrapped.json")
+    assert told(row) == [("user", "Hi?"), ("text", "Hello.")]
+
+
 def test_codex_rollout_without_injected_context_and_repeated_screen_events() -> None:
     row = only_row("codex/rollout.jsonl")
     assert told(row) == [

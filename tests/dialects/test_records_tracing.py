@@ -106,7 +106,7 @@ def test_mlflow_row_of_a_trace_search() -> None:
 
 
 def test_azure_rows_join_query_and_response() -> None:
-    agent, plain, scored = rows_of("azure-ai-evaluation/rows.jsonl")
+    agent, plain, scored, calls, chat = rows_of("azure-ai-evaluation/rows.jsonl")
     assert told(agent) == [
         ("user", "Rain in Rome?"),
         ("forecast", {"city": "Rome"}, {"rain": False}),
@@ -115,3 +115,5 @@ def test_azure_rows_join_query_and_response() -> None:
     assert agent["system"] == "Help."
     assert (plain["prompt"], plain["final_text"]) == ("Plain?", "Yes.")
     assert scored["scores"] == {"relevance.relevance": 4}
+    assert told(calls) == [("user", "Rain in Rome?"), ("forecast", {"city": "Rome"}, "no result")]
+    assert told(chat) == [("user", "Hi?"), ("text", "Hello.")]

@@ -40,7 +40,7 @@ def _row(record: Object) -> Row | None:
     answer = obj(record.get("answer_generation"))
     query = text(answer.get("query"))
     events = _longest(answer) or [Ask(query), *_chain(record)]
-    events = [_as_asked(event, query) for event in events]
+    events = list(_asked_once(events, query))
     final = _answer_in(answer.get("final_answer"))
     if final:
         events.append(Say(final))
@@ -56,11 +56,15 @@ def _longest(answer: Object) -> list[Event]:
     return events_of(max(found, key=len)) if found else []
 
 
-def _as_asked(event: Event, query: str) -> Event:
-    if not isinstance(event, Ask):
-        return event
-    said = event.text.strip().removesuffix(_BEGIN).strip()
-    return Ask(query if query and said == query.strip() else said)
+def _asked_once(events: list[Event], query: str) -> Iterator[Event]:
+    """Keep one ask: later user messages are the search prompting for another attempt."""
+    asked = False
+    for event in events:
+        if not isinstance(event, Ask):
+            yield event
+        elif not asked:
+            asked = True
+            yield Ask(query or event.text.strip().removesuffix(_BEGIN).strip())
 
 
 def _chain(record: Object) -> Iterator[Event]:
