@@ -10,6 +10,7 @@ from whileai_core.dialects.spans.assemble import (
 from whileai_core.dialects.spans.payloads import is_span_payload, spans_in
 from whileai_core.dialects.spans.source import rows_from_otel
 from whileai_core.dialects.spans.span import Span, SpanEvent
+from whileai_core.dialects.spans.unmapped import unmapped_attributes
 
 __all__ = [
     "Span",
@@ -20,4 +21,5 @@ __all__ = [
     "rows_from_otel",
     "rows_from_spans",
     "spans_in",
+    "unmapped_attributes",
 ]

@@ -10,7 +10,7 @@ from whileai_core.dialects.spans.values import JOINER, decoded
 from whileai_core.rows import SCHEMA_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from whileai_core.dialects.spans.reading import Reading
     from whileai_core.dialects.spans.tree import Tree
@@ -25,42 +25,35 @@ def add_facts(row: Row, tree: Tree, instructions: Sequence[str]) -> None:
         tree: The spans.
         instructions: What system messages said.
     """
-    model = version = agent = system = tools = trace = None
-    graded: Reading | None = None
+    found: dict[str, Any] = {}
     scores: dict[str, Any] = {}
     for reading in tree.ordered:
-        if graded is None and reading.reward is not None:
-            graded = reading
-        if version is None:
-            version = _text(reading.model_version)
-        if model is None:
-            model = _text(reading.model)
-        if agent is None and reading.agent is not None and reading.span not in tree.aside:
-            agent = _text(reading.agent)
-        if system is None and reading.system is not None:
-            system = _instructions(reading.system)
-        if tools is None and reading.tools is not None:
-            tools = _definitions(reading.tools)
-        if trace is None and reading.trace:
-            trace = reading.trace
+        fields = reading.__dict__
+        for field, read in _FIRST_OF.items():
+            if field in fields and field not in found:
+                value = read(fields[field])
+                if value is not None and (field != "agent" or reading.span not in tree.aside):
+                    found[field] = value
         if reading.scores:
             scores |= reading.scores
-    if graded is not None:
-        row["reward"] = graded.reward
+    if "reward" in found:
+        row["reward"] = found["reward"]
+    version, model = found.get("model_version"), found.get("model")
     if version or model:
         row["model_version"] = version or model
     usage = _usage(tree)
     if usage is not None:
         row["usage"] = usage
     row["schema_version"] = SCHEMA_VERSION
+    trace = next((reading.trace for reading in tree.ordered if reading.trace), None)
     more = {
-        "system": "\n".join(instructions) or system,
-        "agent": agent,
+        "system": "\n".join(instructions) or found.get("system"),
+        "agent": found.get("agent"),
         "model": model if version else None,
-        "tools": tools,
+        "tools": found.get("tools"),
         "trace_id": trace if trace != row["conversation_id"] else None,
         "scores": scores,
-        "reward_source": graded.reward_source if graded is not None else None,
+        "reward_source": found.get("reward_source"),
     }
     row.update({key: value for key, value in more.items() if value})
 
@@ -119,3 +112,14 @@ def _count(value: Any) -> int | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return number if number >= 0 else None
+
+
+_FIRST_OF: dict[str, Callable[[Any], Any]] = {
+    "reward": lambda reward: reward,
+    "reward_source": lambda source: source,
+    "model_version": _text,
+    "model": _text,
+    "agent": _text,
+    "system": _instructions,
+    "tools": _definitions,
+}

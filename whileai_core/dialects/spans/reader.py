@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whileai_core.dialects.spans.families.family import MODEL, TOOL, Family
+from whileai_core.dialects.spans.families import FAMILIES
+from whileai_core.dialects.spans.families.family import MODEL, TOOL
 from whileai_core.dialects.spans.functions import function_arguments, function_output
 from whileai_core.dialects.spans.histories import history_of
 from whileai_core.dialects.spans.indexed import listed, unlayered
@@ -12,7 +13,7 @@ from whileai_core.dialects.spans.reading import Reading
 from whileai_core.dialects.spans.slots import EVENT_READERS, KINDS_BY_NAME, SLOTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from whileai_core.dialects.spans.slots import Slot
     from whileai_core.dialects.spans.span import Span
@@ -29,37 +30,16 @@ def read(span: Span, reward_keys: Iterable[str] = ()) -> Reading:
         reward_keys: Attributes that may hold the reward, by precedence.
     """
     reading = Reading(span)
-    fields = reading.__dict__
-    ranks: dict[str, int] = {}
-    odd: list[tuple[str, Any, Slot]] | None = None
-    for key, value in span.attributes.items():
-        slot = SLOTS[key]
-        if slot is None or value is None or value == "":
-            continue
-        field = slot.field
-        if slot.finish is not None or field == "indexed":
-            if odd is None:
-                odd = []
-            odd.append((key, value, slot))
-        if field and field != "indexed":
-            if field == "kind":
-                value = slot.kinds.get(str(value).strip('"').lower())
-                if value is None:
-                    continue
-            if field not in ranks or slot.rank < ranks[field]:
-                ranks[field] = slot.rank
-                fields[field] = value
-    _place_messages(reading, fields)
-    if "kind" not in fields:
+    odd = _take_fields(span, reading.__dict__)
+    _place_messages(reading, reading.__dict__)
+    if not reading.kind:
         _guess_kind(reading)
-    if odd is not None:
+    if odd:
         _take_indexed(odd, reading)
     if span.events:
         _take_events(span, reading)
-    if odd is not None:
-        for family in _finishing(odd):
-            if family.finish is not None:
-                family.finish(span, reading)
+    for finish in _finishes(odd):
+        finish(span, reading)
     if reading.value_in is not None or reading.value_out is not None:
         _place_values(reading)
     if len(reading.inputs) == 1:
@@ -68,6 +48,25 @@ def read(span: Span, reward_keys: Iterable[str] = ()) -> Reading:
             reading.inputs = ()
     _take_reward(span, reading, reward_keys)
     return reading
+
+
+def _take_fields(span: Span, fields: dict[str, Any]) -> list[tuple[str, Any, Slot]]:
+    """Put the attributes with a place of their own there; return those that ask for more."""
+    ranks: dict[str, int] = {}
+    odd: list[tuple[str, Any, Slot]] = []
+    for key, value in span.attributes.items():
+        slot = SLOTS[key]
+        if slot is None or value is None or value == "":
+            continue
+        if slot.is_odd:
+            odd.append((key, value, slot))
+        field = slot.field
+        if slot.kinds:
+            value = slot.kinds.get(str(value).strip('"').lower())
+        if field and value and slot.rank < ranks.get(field, slot.rank + 1):
+            ranks[field] = slot.rank
+            fields[field] = value
+    return odd
 
 
 def _place_messages(reading: Reading, fields: dict[str, Any]) -> None:
@@ -95,7 +94,7 @@ def _guess_kind(reading: Reading) -> None:
 def _take_indexed(odd: list[tuple[str, Any, Slot]], reading: Reading) -> None:
     pairs: dict[str, dict[str, dict[str, Any]]] = {}
     for key, value, slot in odd:
-        if slot.field == "indexed":
+        if slot.target:
             by_prefix = pairs.setdefault(slot.target, {})
             by_prefix.setdefault(slot.prefix, {})[key[len(slot.prefix) + 1 :]] = value
     for target, by_prefix in pairs.items():
@@ -132,9 +131,14 @@ def _take_score(attributes: dict[str, Any], reading: Reading) -> None:
         reading.scores = {**(reading.scores or {}), name: value}
 
 
-def _finishing(odd: list[tuple[str, Any, Slot]]) -> Iterable[Family]:
-    """Return the families that have something to finish, each once, in their order of sight."""
-    return {slot.finish.name: slot.finish for _, _, slot in odd if slot.finish is not None}.values()
+def _finishes(odd: list[tuple[str, Any, Slot]]) -> list[Callable[[Span, Reading], None]]:
+    """Return what the families have to finish, each once, in order of precedence."""
+    if not odd:
+        return []
+    asked = {slot.finish.name for _, _, slot in odd if slot.finish is not None}
+    return [
+        family.finish for family in FAMILIES if family.name in asked and family.finish is not None
+    ]
 
 
 def _place_values(reading: Reading) -> None:

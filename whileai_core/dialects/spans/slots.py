@@ -15,15 +15,16 @@ class Slot:
     """Where one attribute goes.
 
     Attributes:
-        field: Field of `Reading`; `kind` and `indexed` are special, "" is none.
+        field: Field of `Reading`; "" is none.
         rank: Precedence among the attributes of one field, the smallest first.
-        kinds: For `kind`: the values and what they mean.
-        prefix: For `indexed`: the name before the first index.
-        target: For `indexed`: the field of the list.
+        kinds: Of the field `kind`: the values and what they mean.
+        prefix: Of a list spread over indices: the name before the first index.
+        target: Of such a list: its field.
         finish: The family whose `finish` this attribute asks for.
+        is_odd: Whether the value needs more than to be put into its field.
     """
 
-    __slots__ = ("field", "finish", "kinds", "prefix", "rank", "target")
+    __slots__ = ("field", "finish", "is_odd", "kinds", "prefix", "rank", "target")
 
     def __init__(
         self,
@@ -31,13 +32,16 @@ class Slot:
         rank: int = 0,
         kinds: Mapping[str, str] | None = None,
         finish: Family | None = None,
+        prefix: str = "",
+        target: str = "",
     ) -> None:
         self.field = field
         self.rank = rank
         self.kinds = kinds or {}
         self.finish = finish
-        self.prefix = ""
-        self.target = ""
+        self.prefix = prefix
+        self.target = target
+        self.is_odd = bool(finish or target)
 
 
 class _Slots(dict[str, "Slot | None"]):
@@ -61,9 +65,7 @@ def _pattern_slot(key: str) -> Slot | None:
         for family in FAMILIES:
             target = family.indexed.get(prefix)
             if target is not None:
-                slot = Slot("indexed", finish=finish)
-                slot.prefix, slot.target = prefix, target
-                return slot
+                return Slot(finish=finish, prefix=prefix, target=target)
     return Slot(finish=finish) if finish is not None else None
 
 
@@ -86,10 +88,12 @@ def _table() -> _Slots:
     for family in FAMILIES:
         for key in tuple(slots) + family.finish_on:
             if key in family.finish_on or _finishes(family, key):
-                slot = slots.get(key) or slots.setdefault(key, Slot())
-                if slot is not None:
-                    slot.finish = family
+                slots[key] = _finished(slots.get(key) or Slot(), family)
     return slots
+
+
+def _finished(slot: Slot, family: Family) -> Slot:
+    return Slot(slot.field, slot.rank, slot.kinds, family)
 
 
 SLOTS = _table()
