@@ -173,7 +173,7 @@ def _fill(row: Row, owned: bool) -> None:
     answered = _structured(row, _FINALS)
     steps = _steps(row, owned)
     if steps is None:
-        steps = steps_from_events(_joined(asked, answered))
+        steps = steps_from_events(_joined(asked, answered) or events_of(row))
     row["steps"] = steps
     row["prompt"] = _prompt(row, steps, asked)
     row["final_text"] = _final_text(row, steps, answered)
@@ -199,7 +199,8 @@ def _steps(row: Row, owned: bool) -> list[Step] | None:
         if entries and any(isinstance(entry, dict) for entry in entries):
             return _entries(entries, owned)
     for key in _MESSAGES:
-        messages = decoded_list(row.get(key))
+        value = row.get(key)
+        messages = value if isinstance(value, dict) else decoded_list(value)
         if not messages:
             continue
         steps = steps_from_events(events_of(messages))

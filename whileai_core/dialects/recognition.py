@@ -26,6 +26,15 @@ if TYPE_CHECKING:
 
 HEAD_RECORDS = 8  # of a file, shown to the session dialects
 _DEEPEST_LIST = 4
+_CONVERSATION_IDS = (
+    "conversation_id",
+    "conversationId",
+    "session_id",
+    "sessionId",
+    "thread_id",
+    "threadId",
+    "chat_id",
+)
 
 
 class RowItem(NamedTuple):
@@ -48,7 +57,8 @@ Item: TypeAlias = RowItem | SpanItem | Reject | Ignored
 
 def is_plain(value: object) -> bool:
     """Tell whether a record needs no dialect: a row in the schema or plain chat."""
-    return type(value) is dict and (is_canonical(value) or is_chat(value))
+    # `final_text` is a name that no producer but the peer SDK uses.
+    return type(value) is dict and ("final_text" in value or is_canonical(value) or is_chat(value))
 
 
 def group_items(source: str, records: Iterator[Record | Reject], *, owned: bool) -> Iterator[Item]:
@@ -107,14 +117,26 @@ def _session_items(
 
 
 def _conversation_items(source: str, records: Iterable[Record | Reject]) -> Iterator[Item]:
-    """Yield the one conversation of a source whose records are its messages."""
-    messages: list[Any] = []
+    """Yield the conversations of a source whose records are messages: one, or one for each id."""
+    conversations: dict[object, list[Any]] = {}
     for piece in records:
         if isinstance(piece, Record):
-            messages.append(piece.value)
+            conversations.setdefault(_conversation_id(piece.value), []).append(piece.value)
         else:
             yield piece
-    yield from _normalised({"messages": messages}, Origin(source), owned=True, exact=False)
+    for identity, messages in conversations.items():
+        row: Row = {"messages": messages}
+        if identity is not None:
+            row["conversation_id"] = identity
+        yield from _normalised(row, Origin(source), owned=True, exact=False)
+
+
+def _conversation_id(message: object) -> str | None:
+    if isinstance(message, dict):
+        for key in _CONVERSATION_IDS:
+            if isinstance(message.get(key), str | int):
+                return str(message[key])
+    return None
 
 
 def record_items(

@@ -51,24 +51,33 @@ class Bounded:
         self._stream = stream
         self._left = limit
         self._limit = limit
+        self._broken: BrokenStream | None = None
 
     def read1(self, size: int, /) -> bytes:
-        """Return the next bytes, at most `size`."""
-        try:
-            data = self._stream.read1(size)
-        except EOFError:
-            raise BrokenStream("truncated", "the compressed data ends too early") from None
-        except (zlib.error, lzma.LZMAError, gzip.BadGzipFile, _zstd_error()) as error:
-            raise BrokenStream("corrupt", f"the compressed data is damaged: {error}") from None
-        except OSError as error:
-            if error.errno is None:  # how bz2 says it
-                raise BrokenStream("corrupt", f"the compressed data is damaged: {error}") from None
-            detail = f"reading fails: {error.strerror or error}"
-            raise BrokenStream("unreadable", detail) from None
-        self._left -= len(data)
-        if self._left < 0:
-            raise BrokenStream("too_large", f"holds more than {self._limit} bytes")
-        return data
+        """Return the next bytes, at most `size`; once broken, always broken."""
+        if self._broken is None:
+            try:
+                data = self._stream.read1(size)
+            except BrokenStream as error:
+                self._broken = error
+            except EOFError:
+                self._broken = BrokenStream("truncated", "the compressed data ends too early")
+            except (OSError, zlib.error, lzma.LZMAError, _zstd_error()) as error:
+                self._broken = _broken_by(error)
+            else:
+                self._left -= len(data)
+                if self._left >= 0:
+                    return data
+                detail = f"holds more than {self._limit} bytes"
+                self._broken = BrokenStream("too_large", detail)
+        raise self._broken
+
+
+def _broken_by(error: Exception) -> BrokenStream:
+    # gzip and bz2 tell damage as an OSError without a number.
+    if isinstance(error, OSError) and error.errno is not None:
+        return BrokenStream("unreadable", f"reading fails: {error.strerror or error}")
+    return BrokenStream("corrupt", f"the compressed data is damaged: {error}")
 
 
 class _ZstdStream:

@@ -37,7 +37,11 @@ def find_sources(source: str | os.PathLike[str]) -> list[str]:
             return sorted(_files_below(path))
         if path.exists():
             return [name]
-        found = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else []
+        if not glob.has_magic(name):
+            raise _not_found(name)
+        found = glob.glob(name, recursive=True)  # noqa: PTH207  Path.glob takes no absolute one
+    except SourceNotFound:
+        raise
     except (OSError, ValueError) as error:  # a name too long, or with a NUL in it
         raise _not_found(name) from error
     files = [file for match in found for file in _expanded(Path(match))]

@@ -48,51 +48,65 @@ def line_blocks(stream: ByteStream, *, longest: int, start: bytes = b"") -> Iter
         longest: Lines beyond that many bytes are skipped and named.
         start: Bytes that were already taken from the stream.
     """
-    number = 1
-    pending: list[bytes] = []  # the pieces of a line whose end is not read yet
-    held = 0
-    too_long: bytes | None = None  # the start of a line past the limit, while it is skipped
-    broken: BrokenStream | None = None
-    data = start or _next(stream)
-    while data:
-        if isinstance(data, BrokenStream):
-            broken = data
-            break
+    splitter = _Splitter(longest)
+    data = start
+    while True:
+        if data:
+            yield from splitter.feed(data)
+        try:
+            data = stream.read1(BLOCK_BYTES)
+        except BrokenStream as error:
+            yield from splitter.end()
+            yield error
+            return
+        if not data:
+            yield from splitter.end()
+            return
+
+
+class _Splitter:
+    """Cuts a stream of bytes into lines, holding no more than one of them."""
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self._number = 1
+        self._pending: list[bytes] = []  # the pieces of a line whose end is not read yet
+        self._held = 0
+        self._too_long: bytes | None = None  # the start of a line past the limit, if in one
+
+    def feed(self, data: bytes) -> Iterator[Piece]:
         lines = data.split(b"\n")
         rest = lines.pop()
         if not lines:
-            if too_long is None:
-                pending.append(rest)
-                held += len(rest)
-        else:
-            exact = not jsonio.has_long_integers(data)
-            if too_long is not None:
-                yield LongLine(number, too_long)
-                too_long = None
-                number += 1
-                del lines[0]
-            elif pending:
-                lines[0] = b"".join((*pending, lines[0]))
-                exact = exact and not jsonio.has_long_integers(lines[0])
-            if lines:
-                yield LineBlock(number, lines, exact)
-                number += len(lines)
-            pending, held = [rest], len(rest)
-        if held > longest:
-            too_long = b"".join(pending)[:KEPT_BYTES]
-            pending, held = [], 0
-        data = _next(stream)
-    if too_long is not None:
-        yield LongLine(number, too_long)
-    elif held:
-        line = b"".join(pending)
-        yield LineBlock(number, [line], not jsonio.has_long_integers(line))
-    if broken is not None:
-        yield broken
+            self._hold(rest)
+            return
+        exact = not jsonio.has_long_integers(data)
+        if self._too_long is not None:
+            yield LongLine(self._number, self._too_long)
+            self._too_long = None
+            self._number += 1
+            del lines[0]
+        elif self._pending:
+            lines[0] = b"".join((*self._pending, lines[0]))
+            exact = exact and not jsonio.has_long_integers(lines[0])
+        if lines:
+            yield LineBlock(self._number, lines, exact)
+            self._number += len(lines)
+        self._pending, self._held = [], 0
+        self._hold(rest)
 
+    def _hold(self, data: bytes) -> None:
+        if self._too_long is not None:
+            return
+        self._pending.append(data)
+        self._held += len(data)
+        if self._held > self._longest:
+            self._too_long = b"".join(self._pending)[:KEPT_BYTES]
+            self._pending, self._held = [], 0
 
-def _next(stream: ByteStream) -> bytes | BrokenStream:
-    try:
-        return stream.read1(BLOCK_BYTES)
-    except BrokenStream as error:
-        return error
+    def end(self) -> Iterator[Piece]:
+        if self._too_long is not None:
+            yield LongLine(self._number, self._too_long)
+        elif self._held:
+            line = b"".join(self._pending)
+            yield LineBlock(self._number, [line], not jsonio.has_long_integers(line))

@@ -52,16 +52,16 @@ def text_parts(
     if broken is None and ended and not head.strip():
         yield Ignored("empty_source", Origin(name))
         return
-    layout = _layout(head, ended)
+    layout = "lines" if len(head) > limits.record_bytes else _layout(head, ended)
     if layout == "lines":
         yield Lines(name, line_blocks(stream, longest=limits.record_bytes, start=head))
+        broken = None  # the lines end with it
     elif layout == "document":
         data, broken = _rest(stream, head, limits, broken)
         yield from _document(data, name, broken)
-    else:
+    elif broken is None:
         detail = "neither JSON nor any other format that is read here"
         yield Reject("unknown_format", detail, Origin(name), raw_text(head[:1024]))
-        broken = None
     if broken is not None:
         yield Reject(broken.reason, broken.detail, Origin(name), raw_text(head[:1024]))
 
@@ -71,7 +71,7 @@ def _head(stream: ByteStream, limits: Limits) -> tuple[bytes, bool, BrokenStream
     pieces: list[bytes] = []
     size = 0
     whole_line = False
-    while size < _HEAD_BYTES or not whole_line:
+    while size <= limits.record_bytes and (size < _HEAD_BYTES or not whole_line):
         try:
             data = stream.read1(max(_HEAD_BYTES, size))
         except BrokenStream as error:
@@ -81,8 +81,6 @@ def _head(stream: ByteStream, limits: Limits) -> tuple[bytes, bool, BrokenStream
         pieces.append(data)
         size += len(data)
         whole_line = whole_line or b"\n" in data.lstrip()
-        if size > limits.record_bytes:
-            break
     return b"".join(pieces), False, None
 
 
@@ -174,7 +172,7 @@ def _salvaged(
             yield _salvaged_value(value, text[begin:end], Origin(name, f"item {number}"))
             start = end
         start = _after_gap(text, start)
-        if number and text[start : start + 2] in ("", "]"):
+        if start == len(text) or _ends(text, start):
             return
         found = next_value.search(text, start + 1)
         stop = found.start(1) if found else len(text)
@@ -190,6 +188,10 @@ def _salvaged(
 def _after_gap(text: str, start: int) -> int:
     match = _GAP.match(text, start)
     return match.end() if match else start
+
+
+def _ends(text: str, start: int) -> bool:
+    return text.startswith("]", start) and _after_gap(text, start + 1) == len(text)
 
 
 def _same_indentation(text: str, begin: int) -> re.Pattern[str]:
