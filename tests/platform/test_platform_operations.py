@@ -169,9 +169,18 @@ def test_a_wait_has_an_end_and_looks_at_least_once(platform: FaultPlatform) -> N
 
 def test_an_unsure_start_is_not_repeated(forgetful: FaultPlatform) -> None:
     thing = forgetful.add_set([b"{}"])
-    forgetful.fault("POST", ".*/hf-publish", "reset", after=True)
+    forgetful.fault("POST", ".*/hf-publish", "reset")
+    forgetful.hf_states = []
     with pytest.raises(errors.Unavailable, match="may have carried it out"):
         sync.hf_publish(thing)
+    assert len(forgetful.calls("POST", ".*")) == 1
+
+
+def test_a_start_whose_answer_was_lost_is_waited_for(forgetful: FaultPlatform) -> None:
+    thing = forgetful.add_set([b"{}"])
+    forgetful.hf_states = [{"status": "pushing"}, DONE]
+    forgetful.fault("POST", ".*/hf-publish", "reset", after=True)
+    assert sync.hf_publish(thing, poll=0.01) == DONE
     assert len(forgetful.calls("POST", ".*")) == 1
 
 

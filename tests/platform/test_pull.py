@@ -65,6 +65,10 @@ def test_an_empty_set_has_no_rows(platform: FaultPlatform, tmp_path: Path) -> No
     assert (tmp_path / "out.jsonl").read_bytes() == b""
 
 
+def test_an_empty_set_may_have_no_part(platform: FaultPlatform) -> None:
+    assert sync.pull(platform.add_set([])) == []
+
+
 def test_a_set_without_parts_is_not_taken_for_an_empty_one(platform: FaultPlatform) -> None:
     with pytest.raises(errors.BadReply, match="finalized"):
         sync.pull(platform.add_set([], status="pending"))

@@ -21,7 +21,7 @@ UNTOUCHED_STATUSES = frozenset({408, 425, 429})
 
 def backoff(attempt: int) -> float:
     """Return the wait after the given attempt (from 1): exponential, capped, full jitter."""
-    return random.uniform(0, min(CAP_SECONDS, BASE_SECONDS * 2**attempt))  # noqa: S311 (jitter)
+    return random.uniform(0, min(CAP_SECONDS, BASE_SECONDS * 2 ** (attempt - 1)))  # noqa: S311 (jitter)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -56,6 +56,11 @@ class Grant:
     sizes: tuple[int, ...] | None
 
     @classmethod
+    def of_nothing(cls) -> Grant:
+        """Return the grant of a set that is known to be empty."""
+        return cls((), ())
+
+    @classmethod
     def from_reply(cls, reply: Reply, *, dataset_id: str) -> Grant:
         """Read a download grant: `parts`, else `downloadUrl`; at least one address."""
         parts = reply.get("parts") or [reply.get("downloadUrl")]

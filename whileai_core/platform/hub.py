@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from whileai_core.errors import BadReply, InputError, JobFailed
+from whileai_core.errors import BadReply, InputError, JobFailed, Unavailable
 from whileai_core.platform._connect import connect
 from whileai_core.platform._failures import on_dataset
 from whileai_core.platform._fields import MODES, PURPOSES, checked_choice, given
@@ -218,7 +218,12 @@ async def _publish(
     api_key: str | None,
 ) -> dict[str, Any]:
     async with connect(api_key) as platform:
-        reply = await _start(platform, (*thing, "hf-publish"), body)
+        try:
+            reply = await _start(platform, (*thing, "hf-publish"), body)
+        except Unavailable:
+            reply = await platform.get(*thing)  # it may have been taken, and only its answer lost
+            if not _is_running(reply):
+                raise
         if wait is None:
             return object_field(reply, "hf", call="POST …/hf-publish")
 
@@ -235,13 +240,16 @@ async def _start(platform: Transport, path: tuple[str, ...], body: dict[str, Any
     )
 
 
+def _is_running(row: Reply) -> bool:
+    hf = row.get("hf")
+    return isinstance(hf, dict) and hf.get("status") == "pushing"
+
+
 def _published(row: Reply, job: str) -> Reply | None:
     hf = row.get("hf")
-    if hf is None:
+    if hf is None or _is_running(row):
         return None
     status = hf.get("status") if isinstance(hf, dict) else hf
-    if status == "pushing":
-        return None
     if status == "done" and isinstance(hf, dict):
         return hf
     if status == "error" and isinstance(hf, dict):

@@ -128,6 +128,10 @@ async def _source(
 
     async def own() -> Grant:
         reply = await platform.get("datasets", dataset_id, "download")
+        if not reply.get("parts") and not reply.get("downloadUrl"):
+            row = await platform.get("datasets", dataset_id)
+            if row.get("status") == "ready" and row.get("sizeBytes") == 0:
+                return Grant.of_nothing()
         return Grant.from_reply(reply, dataset_id=dataset_id)
 
     async def public() -> Grant:
