@@ -156,8 +156,9 @@ def test_agentdojo_utility_is_the_reward_and_security_a_score() -> None:
     assert row["user_task_id"] == "user_task_0"
 
 
-def test_atif_embedded_sub_agents_are_conversations_of_their_own() -> None:
-    main, sub = rows_of("atif/trajectory.json")
+def test_atif_embedded_sub_agents_are_kept_apart() -> None:
+    main = only_row("atif/trajectory.json")
+    (sub,) = main["subagents"]
     assert told(main) == [
         ("user", "List it."),
         ("sh", {"cmd": "ls"}, "a.txt"),

@@ -9,7 +9,7 @@ DENIED = error("denied")
 
 
 def test_claude_code_session_without_what_the_program_injects() -> None:
-    main, _ = rows_of("claude-code/session.jsonl")
+    main = only_row("claude-code/session.jsonl")
     assert told(main) == [
         ("user", "Explore the code."),
         ("text", "I will send a helper."),
@@ -22,14 +22,35 @@ def test_claude_code_session_without_what_the_program_injects() -> None:
 
 
 def test_claude_code_counts_the_tokens_of_a_reply_once() -> None:
-    main, _ = rows_of("claude-code/session.jsonl")
+    main = only_row("claude-code/session.jsonl")
     assert main["usage"] == {"input_tokens": 30, "output_tokens": 6}
 
 
 def test_claude_code_sub_agents_are_kept_apart() -> None:
-    _, helper = rows_of("claude-code/session.jsonl")
+    (helper,) = only_row("claude-code/session.jsonl")["subagents"]
     assert told(helper) == [("user", "Look around."), ("text", "Only a README.")]
-    assert helper["conversation_id"] == "s-1/helper"
+    assert helper["agent"] == "helper"
+
+
+def test_claude_code_sub_agent_of_a_stream_takes_its_ask_from_the_call() -> None:
+    row = only_row("claude-code/sdk-subagent.json")
+    assert told(row) == [("Agent", {"prompt": "List them."}, "a.py"), ("text", "One file.")]
+    (helper,) = row["subagents"]
+    assert told(helper) == [("user", "List them."), ("Bash", {"command": "ls"}, "a.py")]
+
+
+def test_claude_code_sub_agent_in_a_file_of_its_own() -> None:
+    row = only_row("claude-code/agent-file.jsonl")
+    assert told(row) == [("user", "Look around."), ("text", "A README.")]
+    assert row["agent"] == "helper"
+
+
+def test_claude_code_starts_anew_after_clear() -> None:
+    rows = rows_of("claude-code/cleared.jsonl")
+    assert [(r["conversation_id"], r["prompt"], r["final_text"]) for r in rows] == [
+        ("s", "First?", "One."),
+        ("s#2", "Second?", "Two."),
+    ]
 
 
 def test_claude_code_sessions_in_one_file_are_told_apart() -> None:
@@ -91,6 +112,17 @@ def test_codex_exec_events() -> None:
     assert (row["final_text"], row["conversation_id"]) == ("One file.", "th-1")
 
 
+def test_codex_fork_holds_the_history_it_came_from() -> None:
+    row = only_row("codex/fork.jsonl")
+    assert told(row) == [("user", "q1"), ("text", "a1"), ("user", "q2"), ("text", "a2")]
+    assert row["conversation_id"] == "f2"
+
+
+def test_codex_sessions_in_one_file_are_told_apart() -> None:
+    rows = rows_of("codex/two-sessions.jsonl")
+    assert [(r["conversation_id"], r["prompt"]) for r in rows] == [("s1", "q1"), ("s2", "q2")]
+
+
 def test_kiro_session_lines() -> None:
     row = only_row("kiro/session.jsonl")
     assert told(row) == [
@@ -105,6 +137,16 @@ def test_kiro_session_lines() -> None:
 def test_kiro_stored_conversation() -> None:
     row = only_row("kiro/stored.json")
     assert told(row)[2:] == [("fs_read", {"path": "a.py"}, "x = 1"), ("text", "It sets x.")]
+
+
+def test_kiro_stored_conversation_in_short_form() -> None:
+    row = only_row("kiro/stored-short.json")
+    assert told(row) == [("user", "List."), ("ls", {}, error("a.py")), ("text", "One.")]
+
+
+def test_pi_reads_a_broken_chain_in_file_order() -> None:
+    row = only_row("pi/openclaw.jsonl")
+    assert told(row) == [("user", "Go."), ("ls", {}, "a.py"), ("text", "One.")]
 
 
 def test_pi_follows_the_branch_that_ends_last() -> None:

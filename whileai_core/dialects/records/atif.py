@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from whileai_core.dialects.events import Ask, Call, Event, Instruct, Result, Say
 from whileai_core.dialects.messages.values import (
     arguments_of,
@@ -15,7 +13,7 @@ from whileai_core.dialects.messages.values import (
 )
 from whileai_core.dialects.records import labels
 from whileai_core.dialects.records.reader import Reader
-from whileai_core.dialects.records.shape import Object, obj, objects, present, text, usage, walk
+from whileai_core.dialects.records.shape import Object, obj, objects, present, text, usage
 from whileai_core.dialects.steps import row_from_events
 from whileai_core.rows import Row
 
@@ -30,12 +28,7 @@ def _matches(value: object) -> bool:
     return bool(steps) and "source" in steps[0] and "message" in steps[0] and "agent" in record
 
 
-def _trajectories(value: object) -> Iterator[Object]:
-    """Yield the trajectory, then those of its sub-agents that are embedded in it."""
-    return walk(value, "subagent_trajectories")
-
-
-def _row(record: Object) -> Row | None:
+def _row(record: Object) -> Row:
     agent = obj(record.get("agent"))
     metrics = obj(record.get("final_metrics"))
     steps = objects(record.get("steps"))
@@ -46,6 +39,7 @@ def _row(record: Object) -> Row | None:
         ts=text(steps[0].get("timestamp")) if steps else "",
         tools=agent.get("tool_definitions"),
         usage=usage(metrics.get("total_prompt_tokens"), metrics.get("total_completion_tokens")),
+        subagents=[_row(below) for below in objects(record.get("subagent_trajectories"))],
     )
     if "reward" in record:
         labels.grade(row, record["reward"], "reward")
@@ -80,7 +74,7 @@ def _events(step: Object) -> list[Event]:
 TRAJECTORY = Reader(
     name="atif",
     matches=_matches,
-    conversations=_trajectories,
+    conversations=lambda value: [value],
     row=_row,
     markers=frozenset({"schema_version", "agent"}),
 )

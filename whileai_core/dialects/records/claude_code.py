@@ -1,17 +1,17 @@
 """Claude Code session files and the message stream of the Claude Agent SDK.
 
 One event a line. Not asks, though written as user messages: what the harness injects (`isMeta`,
-compaction summaries, output of local commands). Sub-agents (`isSidechain`) are conversations of
-their own, told apart by `agentId`, else by the chain of parents.
+compaction summaries, output of local commands). What sub-agents do (`isSidechain`, or lines with a
+`parent_tool_use_id`) is kept apart, under `subagents` of the row of their caller.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from whileai_core.dialects.events import Ask, Event
+from whileai_core.dialects.events import Ask, Call, Event
 from whileai_core.dialects.messages import events_of
 from whileai_core.dialects.messages.values import first, text_id
 from whileai_core.dialects.records.reader import Reader
@@ -42,6 +42,13 @@ _LOCAL_COMMANDS = frozenset({
 })  # fmt: skip
 
 
+class _Conversation(NamedTuple):
+    session: str
+    part: int
+    lines: list[Object]
+    agents: dict[str, list[Object]]
+
+
 def _is_line(value: object) -> bool:
     record = obj(value)
     kind = record.get("type")
@@ -60,67 +67,95 @@ def _matches(head: Sequence[object]) -> bool:
     return mostly(head, _is_line) and any(map(_is_telling, head))
 
 
-def _conversations(lines: Iterable[object]) -> list[list[Object]]:
-    """Group lines by session and sub-agent, in order of appearance; repeats are dropped."""
-    groups: dict[tuple[str, str], list[Object]] = {}
+def _conversations(lines: Iterable[object]) -> list[_Conversation]:
+    """Tell conversations apart: by session, and where `/clear` starts a session anew.
+
+    Repeated lines (resumed sessions copy what was) are dropped.
+    """
+    found: dict[tuple[str, int], _Conversation] = {}
+    starts: dict[str, int] = {}
     seen: set[str] = set()
-    chains: dict[str, str] = {}
+    agents: dict[str, str] = {}
     session = ""
     for line in map(obj, lines):
+        agent = _agent(line, agents)
         identity = text_id(line.get("uuid"))
-        chain = _chain(line, identity, chains)
         if identity is not None:
             if identity in seen:
                 continue
             seen.add(identity)
         session = text(first(line, ("sessionId", "session_id"))) or session
-        groups.setdefault((session, chain), []).append(line)
-    return _with_strays(groups)
+        part = starts.get(session, 0)
+        conversation = found.setdefault((session, part), _Conversation(session, part, [], {}))
+        if _clears(line) and any(past.get("type") == "assistant" for past in conversation.lines):
+            starts[session] = part + 1
+            continue
+        of_agent = conversation.agents.setdefault(agent, []) if agent else conversation.lines
+        of_agent.append(line)
+    return [part for conversation in found.values() for part in _whole(conversation)]
 
 
-def _with_strays(groups: dict[tuple[str, str], list[Object]]) -> list[list[Object]]:
-    """Lines before the first session id (titles, snapshots) belong to the first session."""
-    stray = groups.pop(("", ""), None)
-    if stray is None:
-        return list(groups.values())
-    if not groups or any(line.get("type") in _SPOKEN for line in stray):
-        return [stray, *groups.values()]
-    return list(groups.values())
+def _whole(conversation: _Conversation) -> list[_Conversation]:
+    """A sub-agent whose caller stands in another file is a conversation of its own."""
+    if any(line.get("type") in _SPOKEN for line in conversation.lines):
+        return [conversation]
+    return [
+        _Conversation(conversation.session, conversation.part, lines, {})
+        for lines in conversation.agents.values()
+    ]
 
 
-def _chain(line: Object, identity: str | None, chains: dict[str, str]) -> str:
-    """Name the sub-agent a line belongs to; the main conversation has no name."""
-    agent = text(line.get("agentId")) or text(line.get("parent_tool_use_id"))
-    if line.get("isSidechain") is not True and "parent_tool_use_id" not in line:
+def _clears(line: Object) -> bool:
+    said = obj(line.get("message")).get("content") if line.get("type") == "user" else None
+    command = _COMMAND.search(said) if isinstance(said, str) else None
+    return command is not None and command.group(1) == "/clear"
+
+
+def _agent(line: Object, agents: dict[str, str]) -> str:
+    """Name the sub-agent a line belongs to; lines of the main conversation have none.
+
+    Without a name of its own it is called after the call or the line that started it; `agents`
+    remembers that by line id.
+    """
+    aside = line.get("isSidechain") is True
+    if not aside and not text(line.get("parent_tool_use_id")):
         return ""
-    if not agent and line.get("isSidechain") is True:
-        parent = text(line.get("parentUuid"))
-        agent = chains.get(parent) or identity or "sidechain"
-    if identity is not None and agent:
-        chains[identity] = agent
-    return agent
+    identity = text_id(line.get("uuid")) or ""
+    named = text(line.get("agentId")) or text(line.get("parent_tool_use_id"))
+    name = named or agents.get(text(line.get("parentUuid"))) or identity or "sidechain"
+    if identity:
+        agents[identity] = name
+    return name
 
 
-def _row(lines: list[Object]) -> Row | None:
-    events: list[Event] = []
-    for line in lines:
-        if line.get("type") in _SPOKEN:
-            events += _events(line)
+def _row(conversation: _Conversation) -> Row | None:
+    lines = conversation.lines
     spoken = [line for line in lines if line.get("type") in _SPOKEN]
     if not spoken:
         return None
-    agent = text(spoken[0].get("agentId")) or text(spoken[0].get("parent_tool_use_id"))
-    session = next((s for line in lines if (s := first(line, ("sessionId", "session_id")))), None)
+    events = [event for line in spoken for event in _events(line)]
     start = next((line for line in lines if line.get("subtype") == "init"), {})
+    session = conversation.session
     extra = present(
-        conversation_id=f"{session}/{agent}" if session and agent else text_id(session),
-        agent=agent,
+        conversation_id=f"{session}#{conversation.part + 1}" if conversation.part else session,
         ts=text(spoken[0].get("timestamp")),
         model=_model(spoken) or text(start.get("model")),
         usage=_usage(spoken),
         tools=start.get("tools"),
+        agent=text(spoken[0].get("agentId")),
+        subagents=[_sub_row(name, own, events) for name, own in conversation.agents.items()],
     )
     return row_from_events(events, extra=extra)
+
+
+def _sub_row(name: str, lines: list[Object], caller: list[Event]) -> Row:
+    """Read a sub-agent; streams leave out its ask, which is the prompt of the call."""
+    events = [e for line in lines if line.get("type") in _SPOKEN for e in _events(line)]
+    if not any(isinstance(event, Ask) for event in events):
+        calls = (e for e in caller if isinstance(e, Call) and e.id == name)
+        asked = next((text(call.arguments.get("prompt")) for call in calls), "")
+        events = [Ask(asked), *events] if asked else events
+    return row_from_events(events, extra={"agent": name})
 
 
 def _events(line: Object) -> list[Event]:

@@ -76,28 +76,30 @@ def _is_bare(records: list[Object]) -> bool:
 
 
 def _sessions(lines: Iterable[object]) -> list[_Session]:
-    """Split at each session head; a head repeated inside a session (resumed) does not split."""
+    """Split at each session head, but not at heads a fork repeats of what it came from."""
     sessions: list[_Session] = []
+    origins: set[object] = set()
     for line in map(obj, lines):
-        kind = line.get("type")
-        payload = obj(line.get("payload"))
-        if kind == "session_meta" or (not sessions and kind is None):
-            meta = payload or line
-            if not sessions or (meta.get("id") != sessions[-1].meta.get("id") and _is_new(meta)):
-                sessions.append(_Session(meta, []))
+        head = _head(line, first_line=not sessions)
+        if head is None:
+            if not sessions:
+                sessions.append(_Session({}, []))
+            sessions[-1].lines.append(line)
             continue
-        if kind == "thread.started":
-            sessions.append(_Session({"id": line.get("thread_id")}, []))
-            continue
-        if not sessions:
-            sessions.append(_Session({}, []))
-        sessions[-1].lines.append(line)
+        if not sessions or head.get("id") not in origins | {sessions[-1].meta.get("id")}:
+            sessions.append(_Session(head, []))
+            origins = set()
+        origins |= {head.get("forked_from_id"), head.get("parent_thread_id")}
     return sessions
 
 
-def _is_new(meta: Object) -> bool:
-    """A forked session repeats the head of the one it came from, inside its own file."""
-    return "forked_from_id" not in meta
+def _head(line: Object, *, first_line: bool) -> Object | None:
+    kind = line.get("type")
+    if kind == "session_meta":
+        return obj(line.get("payload"))
+    if kind == "thread.started":
+        return {"id": line.get("thread_id")}
+    return line if first_line and kind is None and "id" in line else None
 
 
 def _row(session: _Session) -> Row | None:

@@ -99,10 +99,12 @@ def _stored_row(record: Object) -> Row | None:
 
 
 def _user_events(content: Object) -> list[Event]:
-    said = text(obj(content.get("Prompt")).get("prompt"))
+    prompt = content.get("Prompt")
+    said = text(prompt) or text(obj(prompt).get("prompt"))
     events: list[Event] = [Ask(said)] if said else []
     for kind in ("ToolUseResults", "CancelledToolUses"):
-        for result in objects(obj(content.get(kind)).get("tool_use_results")):
+        results = content.get(kind)
+        for result in objects(results) or objects(obj(results).get("tool_use_results")):
             value = [first(block, ("Text", "Json")) for block in objects(result.get("content"))]
             only = value[0] if len(value) == 1 else value
             failed = text(result.get("status")).lower() == "error"

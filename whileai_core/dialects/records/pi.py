@@ -48,7 +48,7 @@ def _sessions(lines: Iterable[object]) -> list[_Session]:
 
 
 def _row(session: _Session) -> Row | None:
-    entries = _branch(session.entries)
+    entries = _branch(session)
     messages = [obj(e.get("message")) for e in entries if e.get("type") == "message"]
     models = (text(first(obj(e), ("modelId", "model"))) for e in [*entries, session.header])
     said_by = (text(message.get("model")) for message in messages)
@@ -61,7 +61,9 @@ def _row(session: _Session) -> Row | None:
     return row_from_events([e for m in messages for e in _events(m)], extra=extra)
 
 
-def _branch(entries: list[Object]) -> list[Object]:
+def _branch(session: _Session) -> list[Object]:
+    """Return the branch of the last entry; all entries when their chain is not whole."""
+    entries = session.entries
     by_id = {identity: e for e in entries if (identity := text_id(e.get("id")))}
     if len(by_id) < len(entries) or not entries:
         return entries
@@ -70,6 +72,8 @@ def _branch(entries: list[Object]) -> list[Object]:
     while place is not None and place in by_id and place not in kept:
         kept.add(place)
         place = text_id(by_id[place].get("parentId"))
+    if place is not None and place != session.header.get("id"):
+        return entries
     return [entry for entry in entries if text_id(entry.get("id")) in kept]
 
 
