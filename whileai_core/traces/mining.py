@@ -92,7 +92,8 @@ class Counts:
     @property
     def unique_prompts(self) -> int:
         """How many distinct asks there are, case and spacing ignored; a blank one is one."""
-        folded = {" ".join(ask.lower().split()) for ask in self.asks}
+        # Hashes of 64 bits in place of the texts, which would double what is held.
+        folded = {hash(" ".join(ask.lower().split())) for ask in self.asks}
         return len(folded) + (self.blank_asks > 0)
 
     def result(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from whileai_core.rows import Row
-    from whileai_core.traces.behaviour import Signature
+    from whileai_core.traces.behaviour import Signature, StepShape
 
 _log = logging.getLogger(__name__)
 
@@ -75,12 +75,17 @@ def split_pseudo_production(rows: object, *, fraction: float = 0.2, seed: object
     return Split(production, remainder)
 
 
-def flaw_kind(row: Row) -> FlawKind | None:
-    """Return what tells a row's failure from others, or None when the row is not flawed."""
+def flaw_kind(row: Row, shared: dict[StepShape, StepShape] | None = None) -> FlawKind | None:
+    """Return what tells a row's failure from others, or None when the row is not flawed.
+
+    Args:
+        row: The row.
+        shared: As for `signature_of`.
+    """
     fault = fault_of_row(row)
     if fault is None and label_of(row) != 0:
         return None
-    return fault or NO_FAULT, signature_of(row, list(tool_calls(row)))
+    return fault or NO_FAULT, signature_of(row, list(tool_calls(row)), shared)
 
 
 def _tasks(rows: Iterable[Row]) -> list[str | int]:
@@ -95,8 +100,9 @@ def _tasks(rows: Iterable[Row]) -> list[str | int]:
 def _with_new_flaws(rows: list[Row], tasks: list[str | int]) -> set[str | int]:
     held: set[str | int] = set()
     seen: set[FlawKind] = set()
+    shared: dict[StepShape, StepShape] = {}
     for row, task in zip(rows, tasks, strict=True):
-        kind = flaw_kind(row)
+        kind = flaw_kind(row, shared)
         if kind is not None and kind not in seen:
             seen.add(kind)
             held.add(task)
