@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import stat
+import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 from fault_platform import KEY
 
 from whileai_core import errors, sync
+from whileai_core.platform import DelegatedCredentials, delegated
 from whileai_core.platform._target import HOSTED_URL, checked_base_url, choose_target
 from whileai_core.platform.credentials import store_credential
 from whileai_core.settings import get_settings
@@ -148,3 +152,30 @@ def test_an_auth_call_never_carries_the_key(platform: FaultPlatform) -> None:
         assert "x-api-key" not in seen.headers
     assert json.loads(platform.seen[0].body) == {"name": "sdk-default", "ttlSeconds": 60}
     assert json.loads(platform.seen[1].body) == {"credential": "zp_dc_old", "ttlSeconds": 3600}
+
+
+def test_a_kept_credential_is_issued_once_and_renewed_in_time(
+    platform: FaultPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def session_token() -> str:
+        return "session"
+
+    async def ask_together(credentials: DelegatedCredentials) -> set[str]:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(credentials.current()) for _ in range(5)]
+        return {task.result() for task in tasks}
+
+    async def use() -> None:
+        credentials = DelegatedCredentials(session_token, ttl_seconds=100)
+        assert await ask_together(credentials) == {"zp_dc_new"}
+        assert len(platform.calls("POST", "/auth/issue-credential")) == 1
+        later = time.monotonic() + 81
+        monkeypatch.setattr(delegated, "time", SimpleNamespace(monotonic=lambda: later))
+        await ask_together(credentials)
+        assert "zp_dc_new" not in repr(vars(credentials))
+
+    asyncio.run(use())
+    assert [seen.path for seen in platform.seen] == [
+        "/auth/issue-credential",
+        "/auth/refresh-credential",
+    ]

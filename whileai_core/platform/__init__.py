@@ -16,6 +16,7 @@ from whileai_core.platform.datasets import (
     update_dataset,
 )
 from whileai_core.platform.delegated import (
+    DelegatedCredentials,
     issue_delegated_credential,
     refresh_delegated_credential,
 )
@@ -24,6 +25,7 @@ from whileai_core.platform.pull import iter_rows, pull
 from whileai_core.platform.push import push_file, push_rows
 
 __all__ = [
+    "DelegatedCredentials",
     "agents",
     "catalog",
     "datasets",

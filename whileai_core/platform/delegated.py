@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import time
 import uuid
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from pydantic import SecretStr
 
 from whileai_core.platform._connect import connect
 from whileai_core.platform._wire import text_field
 from whileai_core.platform.credentials import sendable
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+_RENEWED_AFTER = 0.8  # of a credential's life
 
 
 async def issue_delegated_credential(
@@ -43,6 +52,57 @@ async def refresh_delegated_credential(
     old = sendable(credential or "", source="credential").get_secret_value()
     body = {"credential": old, "ttlSeconds": int(ttl_seconds)}
     return await _exchange("refresh-credential", clerk_token, body, timeout, old)
+
+
+class DelegatedCredentials:
+    """Keeps one short-lived credential fresh for a long-running program.
+
+    >>> credentials = DelegatedCredentials(read_session_token)  # doctest: +SKIP
+    >>> await push_rows(rows, "set", api_key=await credentials.current())  # doctest: +SKIP
+
+    The credential is renewed when four fifths of its life are over, once however many callers
+    ask at that moment. It is kept in memory only.
+    """
+
+    def __init__(
+        self,
+        session_token: Callable[[], Awaitable[str]],
+        *,
+        ttl_seconds: float = 3600,
+        name: str = "sdk-default",
+    ) -> None:
+        """Take what reads the current session token, and the wanted life and label."""
+        self._session_token = session_token
+        self._ttl_seconds = ttl_seconds
+        self._name = name
+        self._renewing = anyio.Lock()
+        self._credential: SecretStr | None = None
+        self._good_until = 0.0
+
+    async def current(self) -> str:
+        """Return a credential with life left, issuing or renewing it where needed.
+
+        Raises:
+            PlatformError: It could not be issued or renewed.
+        """
+        async with self._renewing:
+            credential = self._credential
+            if credential is None or time.monotonic() >= self._good_until:
+                credential = await self._renew()
+            return credential.get_secret_value()
+
+    async def _renew(self) -> SecretStr:
+        token, ttl = await self._session_token(), self._ttl_seconds
+        asked_at = time.monotonic()
+        if self._credential is None:
+            reply = await issue_delegated_credential(token, ttl_seconds=ttl, name=self._name)
+        else:
+            old = self._credential.get_secret_value()
+            reply = await refresh_delegated_credential(token, old, ttl_seconds=ttl)
+        life = reply.get("ttlSeconds")
+        self._good_until = asked_at + _RENEWED_AFTER * (life if isinstance(life, int) else ttl)
+        self._credential = SecretStr(reply["credential"])
+        return self._credential
 
 
 async def _exchange(
