@@ -237,3 +237,24 @@ def test_odd_strings_pass() -> None:
         redacted = Redactor(KEY).text(text)
         assert "corp.com" not in redacted
         assert len(redacted) >= len(text)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "sk-",
+        "eyJ",
+        "curl ",
+        "-----BEGIN PRIVATE KEY-----",
+        "password=",
+        "@a.",
+        "+1 ",
+        "1 ",
+        "a:",
+        "://u:",
+    ],
+)
+def test_long_repetitions_end(piece: str) -> None:
+    text = piece * (60_000 // len(piece))  # a quadratic search would run into the time limit
+
+    assert scan(Redactor(KEY).text(text)) == []

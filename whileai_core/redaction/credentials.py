@@ -37,7 +37,7 @@ _PLUGINS = (
 )
 # Providers and newer token forms it does not know: prefix, then what follows it.
 _PREFIXES = (
-    ("sk-", r"(?=[\w-]*\d)[\w-]{20,}"),  # OpenAI, Anthropic, OpenRouter, Langfuse …
+    ("sk-", r"(?=[\w-]{0,200}\d)[\w-]{20,}"),  # OpenAI, Anthropic, OpenRouter, Langfuse …
     ("github_pat_", r"\w{22,}"),
     ("hf_", r"[A-Za-z0-9]{30,}"),
     ("AIza", r"[\w-]{35}"),
@@ -69,9 +69,9 @@ _PREFIXES = (
 )
 _PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
-    r"(?:[^\x00]*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s\\]*)"
+    r"(?:[^\x00]{0,16384}?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s\\]*)"
 )
-_JWT = re.compile(r"eyJ[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*){0,3}")
+_JWT = re.compile(r"eyJ(?:(?<![\w-]...)|(?<=\\[nrtbf]...))[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*){0,3}")
 _BEARER = re.compile(
     r"\b[Bb](?:earer|EARER) +((?=[^\s\x00]*\d)[A-Za-z0-9._~+/-]{8,}=*|[A-Za-z0-9._~+/-]{20,}=*)"
 )
@@ -97,7 +97,7 @@ _OPTION = re.compile(
     r"(?P<quote>[\"']?)(?P<value>[^\s\"'\x00-][^\s\"'\x00]{3,})(?P=quote)"
 )
 _CURL_USER = re.compile(
-    r"\bcurl\b[^\n\x00]*? (?:-u|--user)[ =]?[\"']?[^\s:\"'\x00]+:([^\s\"'<\x00]+)"
+    r"\bcurl\b[^\n\x00]{0,300}? (?:-u|--user)[ =]?[\"']?[^\s:\"'\x00]+:([^\s\"'<\x00]+)"
 )
 _PLACEHOLDER = re.compile(
     r"<.*>|\W+|[xX]+|\$?\{.*|%\w+%|\[.*\]|null|none|true|false|undefined|string|required|optional"
@@ -185,7 +185,10 @@ def provider_patterns() -> list[tuple[bytes, re.Pattern[str]]]:
 
 def _tokens(pattern: re.Pattern[str], text: str, form: str = "api-key") -> Iterator[Hit]:
     """Matches that start a word, drawn out to the end of that word."""
+    end = 0
     for match in pattern.finditer(text):
+        if match.start() < end:
+            continue
         start, end = match.span()
         before = text[max(0, start - 2) : start]
         if before[-1:].isalnum() and before not in ("\\n", "\\r", "\\t"):

@@ -137,7 +137,8 @@ def field_phone(start: int, text: str, *, is_number: bool) -> Hit | None:
         return None
     digits = _digits(text)
     abroad = text.startswith(("+", "00"))
-    if is_synthetic(digits, is_number=is_number) or digits.startswith("1000"):
+    is_ours_dialled = len(digits) == _NORTH_AMERICAN_DIGITS and digits.startswith("1000")
+    if is_synthetic(digits, is_number=is_number) or is_ours_dialled:
         return None
     if abroad and _is_synthetic_abroad(digits.removeprefix("00")):
         return None

@@ -27,6 +27,8 @@ _DOCUMENTATION = tuple(
 _HOSTS = 254
 _ZEROS = "000"
 _CARD_START = "9999"
+_SHORTEST_CARD = 14
+_SHORTEST_IBAN = 15
 # Notations of one phone number differ in front: trunk zero, country code. The end is common.
 _PHONE_TAIL = 7
 _PHONE_DIGITS = 6
@@ -44,10 +46,12 @@ def is_synthetic(characters: str, *, is_number: bool) -> bool:
 
 
 def is_synthetic_card_or_iban(characters: str) -> bool:
-    """Tell whether a number begins like our cards or our IBANs."""
-    return characters.startswith(_CARD_START) or (
-        characters[:2].isalpha() and characters[2:4] == "00"
-    )
+    """Tell whether a number is one of our cards or IBANs."""
+    if characters.isdigit():
+        is_long = len(characters) >= _SHORTEST_CARD
+        return is_long and characters.startswith(_CARD_START) and luhn(characters) == 0
+    is_long = len(characters) >= _SHORTEST_IBAN
+    return is_long and characters[:2].isalpha() and characters[2:4] == "00"
 
 
 def luhn(digits: str) -> int:
