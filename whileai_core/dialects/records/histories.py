@@ -35,6 +35,7 @@ class Thread:
 
     def __init__(self) -> None:
         self._turns: list[_Turn] = []
+        self._seen: set[tuple[Any, ...]] = set()  # contents, and (kind, id) of all turns
 
     @property
     def events(self) -> list[Event]:
@@ -54,10 +55,10 @@ class Thread:
                 if not self._is_told(turn, new):
                     new.append(turn)
                 continue
-            self._turns[found:found] = new
+            self._insert(found, *new)
             place = found + len(new) + 1
             new = []
-        self._turns.extend(new)
+        self._insert(len(self._turns), *new)
 
     def add_tool_run(self, call: Call, result: Result | None) -> None:
         """Add a tool run: the result of a known call, or a call no message told of."""
@@ -68,10 +69,17 @@ class Thread:
         if alike or (unanswered and call.id is None):
             self._answer((alike or unanswered)[0], result)
         elif not any(self._turns[i].same(turn) for i in calls):
-            self._turns.append(turn)
+            self._insert(len(self._turns), turn)
             self._answer(len(self._turns) - 1, result)
 
+    def _insert(self, place: int, *turns: _Turn) -> None:
+        self._turns[place:place] = turns
+        for turn in turns:
+            self._seen |= {turn.content, (turn.content[0], turn.id)}
+
     def _find(self, turn: _Turn, place: int) -> int | None:
+        if turn.content not in self._seen and (turn.content[0], turn.id) not in self._seen:
+            return None
         for index in range(place, len(self._turns)):
             if self._turns[index].same(turn):
                 return index
@@ -98,14 +106,14 @@ class Thread:
     def _answered(self, index: int) -> bool:
         call = self._turns[index]
         if call.id is not None:
-            return any(isinstance(t.event, Result) and t.id == call.id for t in self._turns)
+            return ("result", call.id) in self._seen
         return any(isinstance(t.event, Result) for t in self._turns[index + 1 : index + 2])
 
     def _answer(self, index: int, result: Result | None) -> None:
         call = self._turns[index].event
         if result is not None and isinstance(call, Call):
             answer = Result(result.value, call.id, call.name)
-            self._turns.insert(index + 1, _turn(answer))
+            self._insert(index + 1, _turn(answer))
 
 
 def folded(text: str) -> str:
