@@ -7,12 +7,31 @@ tasks at a prompt, since Prefect walks every argument.
 
 from __future__ import annotations
 
+from tasks.credentials import (
+    issue_delegated_credential,
+    refresh_delegated_credential,
+)
+from tasks.hub import (
+    hf_publish,
+    hf_publish_run,
+    hf_status,
+    import_hf,
+)
 from tasks.platform import (
+    agents,
+    catalog,
     datasets,
     delete_dataset,
+    delete_empty_datasets,
+    preview,
+    profile,
+    publish,
     pull,
+    purge_agent,
     push_file,
     push_rows,
+    register_agent,
+    unpublish,
     update_dataset,
 )
 from tasks.traces import (
@@ -32,23 +51,38 @@ from tasks.traces import (
 )
 
 __all__ = [
+    "agents",
+    "catalog",
     "datasets",
     "delete_dataset",
+    "delete_empty_datasets",
     "dimensions_from_traces",
     "drop_leaky_rows",
     "flaw_rows",
     "format_trace_report",
+    "hf_publish",
+    "hf_publish_run",
+    "hf_status",
+    "import_hf",
     "infer_harness",
+    "issue_delegated_credential",
     "leakage_report",
     "load_traces",
     "mine_traces",
     "opening_share",
+    "preview",
+    "profile",
+    "publish",
     "pull",
+    "purge_agent",
     "push_file",
     "push_rows",
+    "refresh_delegated_credential",
+    "register_agent",
     "rows_from_otel",
     "split_pseudo_production",
     "tools_from_traces",
     "trace_report",
+    "unpublish",
     "update_dataset",
 ]

@@ -99,3 +99,64 @@ async def update_dataset(
 async def delete_dataset(dataset_id: str) -> dict[str, Any]:
     """Delete a dataset for good."""
     return await core.delete_dataset(dataset_id)
+
+
+@task(cache_policy=NO_CACHE)
+async def delete_empty_datasets(max_rows: int = 0, dry_run: bool = False) -> dict[str, Any]:
+    """Delete datasets without bytes, or with at most `max_rows` rows when that is set."""
+    return await core.delete_empty_datasets(max_rows=max_rows, dry_run=dry_run)
+
+
+@task(cache_policy=NO_CACHE, task_run_name="preview-{dataset_id}")
+async def preview(dataset_id: str) -> dict[str, Any]:
+    """Return three sample rows and the platform's report on a dataset."""
+    return await core.preview(dataset_id)
+
+
+@task(cache_policy=NO_CACHE, task_run_name="profile-{dataset_id}")
+async def profile(dataset_id: str, force: bool = False) -> dict[str, Any]:
+    """Return a trainer's numbers: pass rate, gradient support, per-task pass rates."""
+    return await core.profile(dataset_id, force=force)
+
+
+@task(cache_policy=NO_CACHE, task_run_name="publish-{dataset_id}")
+async def publish(dataset_id: str, agent: str, description: str | None = None) -> dict[str, Any]:
+    """Put a dataset into the public catalog."""
+    return await core.publish(dataset_id, agent, description)
+
+
+@task(cache_policy=NO_CACHE, task_run_name="unpublish-{dataset_id}")
+async def unpublish(dataset_id: str) -> dict[str, Any]:
+    """Take a dataset out of the public catalog; its data stays."""
+    return await core.unpublish(dataset_id)
+
+
+@task(cache_policy=NO_CACHE)
+async def catalog() -> dict[str, Any]:
+    """Return the public catalog; needs no credential."""
+    return await core.catalog()
+
+
+@task(cache_policy=NO_CACHE)
+async def agents() -> list[dict[str, Any]]:
+    """List agents with their counts."""
+    return await core.agents()
+
+
+@task(cache_policy=NO_CACHE, task_run_name="register-{name}")
+async def register_agent(
+    name: str,
+    description: str | None = None,
+    tools: Sequence[Any] | None = None,
+    system_prompt: str | None = None,
+) -> dict[str, Any]:
+    """Create or update an agent's record; what is not passed stays as it is."""
+    return await core.register_agent(
+        name, description=description, tools=tools, system_prompt=system_prompt
+    )
+
+
+@task(cache_policy=NO_CACHE, task_run_name="purge-{agent}")
+async def purge_agent(agent: str, dry_run: bool = False) -> dict[str, Any]:
+    """Delete an agent's traces, datasets and record; `dry_run` only says what would go."""
+    return await core.purge_agent(agent, dry_run=dry_run)

@@ -152,7 +152,7 @@ def test_a_served_gate_and_a_key_serve_another_process(traces, tmp_path):
         assert "zp_wrong_key_0000" not in refused.stderr
     finally:
         server.terminate()
-        assert server.wait(timeout=20) == 0
+        assert server.wait(timeout=20) in (0, -15)
 
 
 def test_help_loads_nothing_heavy():
