@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import pickle
 import socket
 import traceback
 from datetime import UTC, datetime, timedelta
@@ -59,6 +60,8 @@ def test_a_fault_that_stays_ends_after_a_bounded_number_of_tries(platform: Fault
         sync.datasets()
     assert len(platform.seen) == _retry.TRIES
     assert caught.value.retryable
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), vars(again)) == (str(caught.value), vars(caught.value))
 
 
 @pytest.mark.parametrize("after", [False, True])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from anyio import to_thread
 
@@ -175,17 +175,21 @@ def file_payload(path: Path) -> Payload:
 
     Raises:
         SourceNotFound: There is no such file.
-        UnreadableSource: It cannot be read.
+        UnreadableSource: It cannot be read, or not twice (a pipe).
     """
     try:
         file = path.open("rb")
     except FileNotFoundError:
         raise SourceNotFound(f"push_file: no such file: {path}") from None
     except OSError as error:
-        raise UnreadableSource(f"push_file: cannot read {path}: {error.strerror}") from None
+        raise _unreadable(path, error) from None
     try:
-        digest: Any = hashlib.file_digest(file, "sha256")
-        return Payload(file, file.tell(), digest.hexdigest())
-    except BaseException:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return Payload(file, file.tell(), digest)
+    except OSError as error:
         file.close()
-        raise
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: OSError) -> UnreadableSource:
+    return UnreadableSource(f"push_file: cannot read {path}: {error.strerror or error}")
