@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 import re
 from collections import Counter
 from hashlib import blake2b
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whileai_core import drop_leaky_rows, leakage_report
-from whileai_core.traces import blocks
+from whileai_core.traces import blocks, screening
 from whileai_core.traces.hashwords import HashEmbedder
 
 texts = st.lists(
@@ -185,3 +186,28 @@ def test_hash_vectors_are_the_described_counts(lines):
     for line, row in zip(lines, counts, strict=True):
         assert {b: v for b, v in enumerate(row.tolist()) if v} == dict(reference_vector(line))
     assert counts.dtype == np.float32
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.9, 0.999])
+def test_screening_by_a_bound_changes_no_answer(monkeypatch, threshold):
+    rng = random.Random(3)
+    words = [
+        f"{rng.choice('abcdef')}{rng.choice('aeiou')}{n}x".replace("1", "q") for n in range(90)
+    ]
+    sources = [" ".join(rng.choices(words, k=12)) for _ in range(120)]
+    generated = [" ".join(rng.choices(words, k=12)) for _ in range(120)]
+    generated[::9] = [text + " " + words[0] for text in sources[::9]]
+    full = leakage_report(generated, sources, threshold=threshold, examples=99)
+    monkeypatch.setattr(screening, "pays", lambda rows, against: True)
+    monkeypatch.setattr(blocks, "ROWS", 16)
+    screened = leakage_report(generated, sources, threshold=threshold, examples=99)
+    assert screened.pop("max_similarity") == pytest.approx(full.pop("max_similarity"), abs=1e-12)
+    assert screened == full
+
+
+def test_bounds_are_never_below_the_cosine():
+    rng = np.random.default_rng(1)
+    rows = rng.poisson(0.3, (50, 256)).astype(np.float32)
+    sources = blocks.unit(np.vstack([rows[:10], rng.poisson(0.2, (200, 256))]).astype(np.float32))
+    cosines = (blocks.unit(rows) @ sources.T).max(axis=1)
+    assert (screening.upper_bounds(rows, sources) >= cosines - screening.SLACK).all()
