@@ -78,12 +78,16 @@ class Thread:
             self._seen |= {turn.content, (turn.content[0], turn.id)}
 
     def _find(self, turn: _Turn, place: int) -> int | None:
-        if turn.content not in self._seen and (turn.content[0], turn.id) not in self._seen:
+        if not self._is_seen(turn):
             return None
         for index in range(place, len(self._turns)):
             if self._turns[index].same(turn):
                 return index
         return None
+
+    def _is_seen(self, turn: _Turn) -> bool:
+        named = turn.id is not None and (turn.content[0], turn.id) in self._seen
+        return named or turn.content in self._seen
 
     def _is_told(self, turn: _Turn, new: list[_Turn]) -> bool:
         """Tell whether a result is known though it stands elsewhere, or in another form.

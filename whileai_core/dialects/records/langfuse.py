@@ -8,22 +8,18 @@ with one observation per record. Names come in camel case (API) or snake case (b
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from whileai_core.dialects.messages.values import first, text_id
 from whileai_core.dialects.records import labels
 from whileai_core.dialects.records.reader import Reader
-from whileai_core.dialects.records.runs import Run, conversation, run_facts
+from whileai_core.dialects.records.runs import Run, RunKind, conversation, run_facts
 from whileai_core.dialects.records.shape import Object, decoded, mostly, obj, objects, present, text
 from whileai_core.dialects.steps import row_from_events
 from whileai_core.rows import Row
 
 _OF_A_TRACE = frozenset({"htmlPath", "bookmarked", "projectId", "project_id", "observations"})
-_KINDS = {
-    "GENERATION": "model",
-    "EMBEDDING": "other",
-    "TOOL": "tool",
-}
 
 
 class _Trace(NamedTuple):
@@ -89,7 +85,6 @@ def _traces_in_list(values: Iterable[object]) -> Iterator[_Trace]:
 def _row(part: _Trace) -> Row | None:
     trace, observations = part
     runs = [_run(observation) for observation in observations]
-    top = _Top(trace, runs)
     extra = present(
         conversation_id=text_id(first(trace, ("sessionId", "session_id"))),
         trace_id=text_id(trace.get("id")) or _trace_id(observations),
@@ -99,49 +94,33 @@ def _row(part: _Trace) -> Row | None:
     )
     for given in objects(trace.get("scores")):
         labels.score(extra, given.get("name"), given.get("value"))
-    row = row_from_events(conversation(top.runs()), extra=extra)
+    row = row_from_events(conversation(_under_trace(trace, runs)), extra=extra)
     tools = [tool for o in observations for tool in _tool_definitions(o)]
     if tools:
         row.setdefault("tools", _distinct(tools))
     return row
 
 
-class _Top(NamedTuple):
-    """The trace as the run above all others, when it has input or output of its own."""
-
-    trace: Object
-    below: list[Run]
-
-    def runs(self) -> list[Run]:
-        given, told = self.trace.get("input"), self.trace.get("output")
-        if not given and not told:
-            return self.below
-        start = min((run.start for run in self.below), default="")
-        top = Run("", None, "other", "", start, input=given, output=told)
-        return [top, *(self._under(run) for run in self.below)]
-
-    def _under(self, run: Run) -> Run:
-        return run if run.parent is not None else _with_parent(run, "")
-
-
-def _with_parent(run: Run, parent: str) -> Run:
-    run.parent = parent
-    return run
+def _under_trace(trace: Object, runs: list[Run]) -> list[Run]:
+    """Put the trace above its observations, as the run that has its input and output."""
+    given, told = trace.get("input"), trace.get("output")
+    if not given and not told:
+        return runs
+    start = min((run.start for run in runs), default="")
+    top = Run("", None, "other", "", start, input=given, output=told)
+    return [top, *(replace(run, parent=run.parent or "") for run in runs)]
 
 
 def _run(observation: Object) -> Run:
-    kind = _KINDS.get(text(observation.get("type")), "other")
     metadata = obj(decoded(observation.get("metadata")))
     attributes = obj(metadata.get("attributes"))
-    if kind == "other" and _is_tool(observation, attributes):
-        kind = "tool"
     tokens = obj(first(observation, ("usageDetails", "usage_details", "usage")))
     failed = observation.get("level") == "ERROR"
     message = text(first(observation, ("statusMessage", "status_message")))
     return Run(
         id=text_id(observation.get("id")),
         parent=text_id(first(observation, ("parentObservationId", "parent_observation_id"))),
-        kind="model" if kind == "model" else "tool" if kind == "tool" else "other",
+        kind=_kind(observation, attributes),
         name=_tool_name(observation, attributes),
         start=text(first(observation, ("startTime", "start_time"))),
         input=_without_definitions(observation.get("input")),
@@ -155,13 +134,17 @@ def _run(observation: Object) -> Run:
     )
 
 
-def _is_tool(observation: Object, attributes: Object) -> bool:
-    """Older SDKs have no TOOL type: their tools are spans that say so in their attributes."""
-    return (
+def _kind(observation: Object, attributes: Object) -> RunKind:
+    kind = observation.get("type")
+    if kind == "GENERATION":
+        return "model"
+    # Older SDKs have no TOOL type: their tools are spans that say so in their attributes.
+    says_tool = (
         attributes.get("openinference.span.kind") == "TOOL"
         or attributes.get("gen_ai.operation.name") == "execute_tool"
         or "gen_ai.tool.name" in attributes
-    ) and observation.get("type") in ("SPAN", "TOOL")
+    )
+    return "tool" if kind == "TOOL" or (kind == "SPAN" and says_tool) else "other"
 
 
 def _tool_name(observation: Object, attributes: Object) -> str:

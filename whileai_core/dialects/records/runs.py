@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from whileai_core.dialects.events import Ask, Call, Event, Instruct, Result, Say
 from whileai_core.dialects.messages.values import arguments_of, error_result, result_of
@@ -13,14 +13,16 @@ from whileai_core.dialects.records.payloads import input_events, output_events
 from whileai_core.dialects.records.shape import Object, count, decoded, obj
 from whileai_core.rows import Row
 
+RunKind: TypeAlias = Literal["model", "tool", "other"]
 
-@dataclass(slots=True)
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One step of a trace: a call of the model, of a tool, or something around them."""
 
     id: str | None
     parent: str | None
-    kind: Literal["model", "tool", "other"]
+    kind: RunKind
     name: str
     start: str
     input: Any = None
