@@ -69,11 +69,20 @@ def test_iterators_single_rows_and_messages_are_read():
 
 
 def test_steps_spelled_another_way_are_counted():
-    row = {
-        "prompt": "p",
-        "steps": [{"tool": "t", "input": {"a": 1}, "output": {"status": "denied"}}],
+    own = {"tool": "t", "arguments": {}, "result": "fine"}
+    other = {"tool": "t", "input": {"a": 1}, "output": {"status": "denied"}}
+    assert mine_traces([{"prompt": "p", "steps": [own, other]}])["faults"] == {"deny": 1}
+
+
+def test_one_span_batch_is_read_as_its_conversations():
+    span = {
+        "traceId": "ab01",
+        "spanId": "01",
+        "name": "execute_tool find",
+        "attributes": {"gen_ai.tool.name": "find", "gen_ai.tool.call.arguments": '{"id": 1}'},
     }
-    assert mine_traces([row])["faults"] == {"deny": 1}
+    mined = mine_traces({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]})
+    assert list(mined["tools"]) == ["find"]
 
 
 @pytest.mark.parametrize("nothing", [None, 7])

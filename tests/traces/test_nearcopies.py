@@ -47,6 +47,12 @@ def test_siblings_from_one_template_are_not(sibling):
     assert similarity(sibling, ASK) < 0.9
 
 
+def test_identifiers_are_found_in_scripts_without_spaces():
+    assert similarity("取消订单4473", "取消订单 4473。") == pytest.approx(1.0)
+    assert similarity("取消订单4473", "取消订单9911") < 0.1
+    assert similarity("Pay 59,90€ for #A-1.", "pay €59,90 for A-1") == pytest.approx(1.0)
+
+
 def test_flags_and_evidence_agree_on_the_scale():
     report = leakage_report(
         ["cancel my order"], ["cancle my order"], embedder="ngram", threshold=0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whileai_core import jsonio
+from whileai_core.traces.intake import schema_step
 from whileai_core.traces.values import plain_text
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def tool_calls(row: Row) -> Iterator[ToolCall]:
         return
     for step in steps:
         if isinstance(step, dict) and (tool := step.get("tool")):
+            if "arguments" not in step or "result" not in step:
+                step = schema_step(step)
             result = step.get("result")
             yield ToolCall(
                 tool if type(tool) is str else plain_text(tool),
@@ -49,6 +52,8 @@ def tool_calls(row: Row) -> Iterator[ToolCall]:
 
 def arguments_of(step: Step) -> JsonObject:
     """Return the arguments of a tool step as an object; JSON text is read."""
+    if "arguments" not in step:
+        step = schema_step(step)
     value = step.get("arguments")
     return value if type(value) is dict else as_object(value)
 

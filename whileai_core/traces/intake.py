@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from whileai_core.rows import Row
+    from whileai_core.rows import Row, Step
 
 
 def items_of(source: object) -> Iterable[Any]:
@@ -21,9 +21,9 @@ def items_of(source: object) -> Iterable[Any]:
         TypeError: `source` is nothing that holds items (None, a number).
         FileNotFoundError: `source` is a path that is not there.
     """
-    if isinstance(source, dict):
+    if isinstance(source, dict) and ("prompt" in source or _read(source) is not None):
         return [source]
-    if isinstance(source, str | bytes | Path):
+    if isinstance(source, str | bytes | Path | dict):
         from whileai_core.dialects.load import load_traces
 
         return load_traces(source)
@@ -45,30 +45,31 @@ def as_schema_row(item: object) -> Row | None:
         if not isinstance(item, Mapping):
             return None
         item = dict(item)
-    if "prompt" in item and "steps" in item and _settled(item):
+    if "prompt" in item and "steps" in item and (item["steps"] or not _holds_a_list(item)):
         return item
-    from whileai_core.dialects.normalise import as_row
-
-    try:
-        row = as_row(item)
-    except ValueError:  # nested too deep to be copied: read what can be read of it as it is
-        row = None
+    row = _read(item)
     return item if row is None else row
 
 
-def _settled(item: Row) -> bool:
-    """Tell whether the steps are the schema's, judged by the first tool step.
+def schema_step(step: Step) -> Step:
+    """Return a tool step under the schema's key names; it need not have been loaded before."""
+    row = _read({"steps": [step]})
+    steps = row["steps"] if row is not None else []
+    return steps[0] if steps else step
 
-    Without steps the turns may still stand under another key, as a list.
-    """
-    steps = item["steps"]
-    if not steps:
-        return not any(type(value) is list and value for value in item.values())
-    if type(steps) is list:
-        for step in steps:
-            if type(step) is dict and "tool" in step:
-                return "arguments" in step and "result" in step
-    return True
+
+def _read(item: Row) -> Row | None:
+    from whileai_core.dialects.normalise import as_row
+
+    try:
+        return as_row(item)
+    except ValueError:  # nested too deep to be copied: read what can be read of it as it is
+        return None
+
+
+def _holds_a_list(item: Row) -> bool:
+    """Tell whether a row without steps may still carry turns under another key."""
+    return any(type(value) is list and value for value in item.values())
 
 
 def rows_with_items(source: object) -> Iterator[tuple[Any, Row]]:

@@ -47,7 +47,7 @@ _LIGHT_WORDS = frozenset(
     }
 )  # fmt: skip
 _TOKEN = re.compile(r"\S+")
-_EDGES = " .,;:!?$€£\"'()[]{}<>#*_~`\u2018\u2019\u201c\u201d\u3002\uff0c\uff01\uff1f"
+_CODE = re.compile(r"[a-z\d]+(?:[-._/:@,][a-z\d]+)*")
 
 
 class NgramEmbedder:
@@ -101,17 +101,21 @@ class NgramEmbedder:
 
 
 def parts_of(text: str) -> tuple[list[str], set[str]]:
-    """Return the words of a text and its identifiers: the tokens with a digit, as written."""
+    """Return the words of a text and its identifiers: codes with a digit in them."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     words: list[str] = []
     identifiers: set[str] = set()
     for token in _TOKEN.findall(text.lower()):
-        if any(character.isdigit() for character in token):
-            identifiers.add(token.strip(_EDGES))
-        else:
-            words += words_of(token)
+        if _has_digit(token):
+            identifiers.update(filter(_has_digit, _CODE.findall(token)))
+            token = _CODE.sub(lambda code: " " if _has_digit(code[0]) else code[0], token)
+        words += words_of(token)
     return words, identifiers
+
+
+def _has_digit(text: str) -> bool:
+    return any(map(str.isdecimal, text))
 
 
 def _features(word: str) -> list[tuple[str, float]]:
