@@ -54,7 +54,17 @@ class Collector:
     def rows(self) -> list[Row]:
         """Return the rows of all conversations, in the order of their first spans."""
         found = (row_of(key, group) for key, group in grouped(self._readings).items())
-        return [row for row in found if row is not None]
+        return [_strict(row) for row in found if row is not None]
+
+
+def _strict(row: Row) -> Row:
+    """Clean a row of what strict JSON cannot carry: lone surrogates from spans in memory."""
+    try:
+        jsonio.dumps(row)
+    except (TypeError, ValueError, RecursionError):
+        cleaned: Row = jsonio.strict(row)
+        return cleaned
+    return row
 
 
 def _weight(reading: Reading) -> tuple[int, int, str]:

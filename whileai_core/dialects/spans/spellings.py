@@ -20,7 +20,7 @@ _PARENT_IDS = (
     "parentSpanID",
     "ParentSpanId",
 )
-_NAMES = ("name", "operationName", "span_name", "spanName", "SpanName")
+_NAMES = ("name", "operationName", "span_name", "spanName", "SpanName", "Name")
 _STARTS_NS = ("startTimeUnixNano", "start_time_unix_nano")
 _ENDS_NS = ("endTimeUnixNano", "end_time_unix_nano")
 _STARTS_MS = ("startedMs", "started_ms", "startTimeMs")
@@ -271,7 +271,7 @@ def _status(raw: object) -> tuple[bool, str]:
 
 
 def _status_of(raw: Mapping[str, Any]) -> tuple[bool, str]:
-    failed, message = _status(raw.get("status"))
+    failed, message = _status(_first(raw, ("status", "Status")))
     code = _first(raw, ("status_code", "statusCode", "otel_status_code", "StatusCode"))
     if code is not None:
         failed = failed or str(code).strip().lower() in _ERRORS

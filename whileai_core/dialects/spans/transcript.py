@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whileai_core import jsonio
 from whileai_core.dialects.events import Ask, Call, Event, Instruct, Result, Say
 
 if TYPE_CHECKING:
@@ -34,17 +33,17 @@ class _Known:
 
 
 class Place:
-    """Where a history stands: its last turn, and how often it named each call so far."""
+    """Where a history stands: its last turn, and the calls it named so far."""
 
-    __slots__ = ("seen", "turn")
+    __slots__ = ("named", "turn")
 
-    def __init__(self, turn: int, seen: dict[Any, int] | None = None) -> None:
+    def __init__(self, turn: int, named: set[_Known] | None = None) -> None:
         self.turn = turn
-        self.seen = {} if seen is None else seen
+        self.named = set() if named is None else named
 
     def copy(self) -> Place:
         """Return a place that can go another way."""
-        return Place(self.turn, dict(self.seen))
+        return Place(self.turn, set(self.named))
 
 
 class Transcript:
@@ -103,7 +102,7 @@ class Transcript:
                     place.turn += 1
                     self._ask(event.text, place.turn)
             elif not isinstance(event, Say):
-                self._tool_event(event, max(place.turn, 0), place.seen)
+                self._tool_event(event, max(place.turn, 0), place.named)
 
     def _spoken(self, events: list[Event], place: Place) -> None:
         for event in events:
@@ -111,15 +110,15 @@ class Transcript:
                 if event.text:
                     self.final_text = event.text
             elif not isinstance(event, Ask):
-                self._tool_event(event, max(place.turn, 0), place.seen)
+                self._tool_event(event, max(place.turn, 0), place.named)
 
     def delegated(self, events: list[Event]) -> None:
         """Take the messages of a span inside a tool call: the calls, nothing that was said."""
-        seen: dict[Any, int] = {}
+        named: set[_Known] = set()
         turn = max(len(self._turns) - 1, 0)
         for event in events:
             if isinstance(event, Call | Result):
-                self._tool_event(event, turn, seen)
+                self._tool_event(event, turn, named)
 
     def ran(
         self,
@@ -143,7 +142,7 @@ class Transcript:
             failed: Whether the result says that the call failed.
             around: Ids of the spans around this one.
         """
-        known = self._known_call(name, arguments, call_id, around)
+        known = self._known_call(name, arguments, result, call_id, around)
         if known is None:
             step: Step = {"tool": name, "arguments": {} if arguments is None else arguments}
             known = self._remember(step, call_id, max(len(self._turns) - 1, 0), span)
@@ -201,30 +200,27 @@ class Transcript:
 
     # Calls
 
-    def _tool_event(self, event: Event, turn: int, seen: dict[Any, int]) -> None:
+    def _tool_event(self, event: Event, turn: int, named: set[_Known]) -> None:
         if isinstance(event, Call):
-            self._called(event, turn, seen)
+            self._called(event, turn, named)
         elif isinstance(event, Result):
             self._answered(event, turn)
         elif isinstance(event, Instruct) and event.text not in self.instructions:
             self.instructions.append(event.text)
 
-    def _called(self, call: Call, turn: int, seen: dict[Any, int]) -> None:
-        """Take a call in a message: the n-th like it in one history is the n-th like it known."""
-        key = call.id or (turn, call.name, jsonio.canonical(call.arguments))
-        nth = seen.get(key, 0)
-        seen[key] = nth + 1
-        alike = self._alike(call, turn)
-        if nth < len(alike):
-            known = alike[nth]
+    def _called(self, call: Call, turn: int, named: set[_Known]) -> None:
+        """Take a call in a message: one that is known is named by a history once."""
+        known = next((known for known in self._alike(call, turn) if known not in named), None)
+        if known is None:
+            step: Step = {"tool": call.name, "arguments": call.arguments}
+            known = self._remember(step, call.id, turn)
+        else:
             if call.arguments and not known.step["arguments"]:
                 known.step["arguments"] = call.arguments
             if call.id and known.id is None:
                 known.id = call.id
                 self._by_id.setdefault(call.id, []).append(known)
-            return
-        step: Step = {"tool": call.name, "arguments": call.arguments}
-        self._remember(step, call.id, turn)
+        named.add(known)
 
     def _alike(self, call: Call, turn: int) -> list[_Known]:
         if call.id:
@@ -273,7 +269,12 @@ class Transcript:
         return repeated[0] if repeated else (candidates[-1] if candidates else None)
 
     def _known_call(
-        self, name: str, arguments: Any, call_id: str | None, around: Container[str]
+        self,
+        name: str,
+        arguments: Any,
+        result: Any,
+        call_id: str | None,
+        around: Container[str],
     ) -> _Known | None:
         """Find the step of a tool span, if messages or another span of the same call made it."""
         for known in self._by_id.get(call_id, ()) if call_id else ():
@@ -281,16 +282,23 @@ class Transcript:
                 known.step["tool"] == name and _same(known.step["arguments"], arguments)
             ):
                 return known
+        best: _Known | None = None
         for known in self._by_name.get(name, ()):
-            if (call_id and known.id) or not _same(known.step["arguments"], arguments):
-                continue
-            # The same call once more, by a second instrumentation around or inside the first.
-            if not known.span or known.span in around:
-                if call_id:
-                    known.id = call_id
-                    self._by_id.setdefault(call_id, []).append(known)
-                return known
-        return None
+            # Claimed means by another span; of nested spans one call was made, by two tracers.
+            claimed = known.span and known.span not in around
+            if not claimed and _can_be(known, arguments, result, call_id):
+                if self._waits(known):
+                    best = known
+                    break
+                best = best or known
+        if best is not None and call_id and best.id is None:
+            best.id = call_id
+            self._by_id.setdefault(call_id, []).append(best)
+        return best
+
+    def _waits(self, known: _Known) -> bool:
+        """Tell whether a call of the present turn has no result yet."""
+        return known.turn >= len(self._turns) - 1 and known.step.get("result") is None
 
     def _remember(self, step: Step, call_id: str | None, turn: int, span: str = "") -> _Known:
         known = _Known(step, call_id, turn, span)
@@ -327,6 +335,15 @@ def _has(text: str) -> bool:
 
 def _key(text: str) -> str:
     return " ".join(text.lower().split())
+
+
+def _can_be(known: _Known, arguments: Any, result: Any, call_id: str | None) -> bool:
+    """Tell whether a tool span can be a call that is known without its id."""
+    if not _same(known.step["arguments"], arguments):
+        return False
+    if not call_id:
+        return True
+    return known.id is None and known.step.get("result") in (None, result)
 
 
 def _same(known: Any, arguments: Any) -> bool:

@@ -109,4 +109,5 @@ def _is_plain_object(value: Any) -> bool:
 
 def is_fragment(text: str) -> bool:
     """Tell whether text that does not parse was JSON once: it is nobody's words."""
-    return text.lstrip().startswith(_FRAGMENT_STARTS) or '"role"' in text[:200]
+    start = text.strip()[:200]
+    return start.startswith(_FRAGMENT_STARTS) or start in ("[", "{") or '"role"' in start
