@@ -102,6 +102,7 @@ def test_the_name_of_a_field_tells_what_it_holds() -> None:
         "apiKey": "plain-words-here",
         "db.password": "correct horse battery",
         "account_number": "12345678",
+        "accountNumber": "882825317",  # as an IBAN its remainder would be right
         "ssn": 123456789,
         "mobile": 4155552671,
         "pin_password": 4321,
@@ -113,6 +114,7 @@ def test_the_name_of_a_field_tells_what_it_holds() -> None:
     assert re.fullmatch(CREDENTIAL, redacted["apiKey"])
     assert re.fullmatch(CREDENTIAL, redacted["db.password"])
     assert re.fullmatch(r"000\d{5}", redacted["account_number"])
+    assert re.fullmatch(r"000\d{6}", redacted["accountNumber"])
     assert re.fullmatch(r"1000\d{5}", str(redacted["ssn"]))
     assert re.fullmatch(r"4000\d{6}", str(redacted["mobile"]))
     assert redacted["pin_password"] == 4000

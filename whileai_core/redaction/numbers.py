@@ -104,6 +104,8 @@ def find_ibans(text: str, _: Shape) -> Iterator[Hit]:
 def is_iban(text: str) -> bool:
     """Check the digits of an IBAN; small letters only where nothing else is a letter."""
     characters = "".join(filter(str.isalnum, text))
+    if _IBAN_LENGTHS.get(characters[:2].upper()) != len(characters):
+        return False
     if not characters.isupper() and not characters[2:].isdigit():
         return False
     rearranged = (characters[4:] + characters[:4]).upper()
