@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -105,12 +106,19 @@ def test_keys_are_hashed_and_nothing_secret_is_logged(
     user.http.put(url, content=b"{}\n")
     user.call("POST", f"/datasets/{dataset}/finalize", 200)
     part = user.call("GET", f"/datasets/{dataset}/download?token=canary", 200)["parts"][0]
-    user.http.get(part)
-    ours = [record for record in caplog.records if record.name.startswith("whileai_core")]
-    seen = "\n".join(f"{record.getMessage()} {record.__dict__}" for record in ours)
+    reply = user.http.get(part, headers={"X-Request-Id": "req-1"})
+    assert reply.headers["x-request-id"] == "req-1"
+    seen = ""
+    for _ in range(200):  # a request is logged when its answer is out
+        ours = [record for record in caplog.records if record.name.startswith("whileai_core")]
+        seen = "\n".join(f"{record.getMessage()} {record.__dict__}" for record in ours)
+        if "req-1" in seen:
+            break
+        time.sleep(0.01)
     for secret in (user.key, url.rsplit(".", 1)[1], part.rsplit(".", 1)[1], "canary"):
         assert secret not in seen
     assert "PUT /upload/{token} -> 200" in seen
+    assert "'request_id': 'req-1'" in seen
     files = b"".join(path.read_bytes() for path in gate.settings.folder.glob("gate.db*"))
     assert user.key.encode() not in files
     assert user.key.startswith("zp_")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import subprocess
 import sys
 import threading
@@ -130,6 +131,37 @@ def test_a_cancelled_upload_leaves_nothing(tmp_path: Path) -> None:
 
     asyncio.run(check())
     assert not any(path.is_file() for path in (tmp_path / "gate" / "blobs").rglob("*"))
+
+
+def test_whenever_an_upload_is_cancelled_it_counts_whole_or_not_at_all(tmp_path: Path) -> None:
+    piece, pieces = b'{"a": 1}\n' * 100, 8
+    outcomes = set()
+
+    async def body() -> AsyncIterator[bytes]:
+        for _ in range(pieces):
+            yield piece
+            await asyncio.sleep(0.002)
+
+    async def attempt(client: httpx.AsyncClient, seconds: float) -> None:
+        made = (await client.post("/datasets", json={"name": "n"})).json()
+        dataset = f"/datasets/{made['datasetId']}"
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await client.put(made["uploadUrl"], content=body())
+        finalized = await client.post(f"{dataset}/finalize")
+        outcomes.add(finalized.status_code)
+        if finalized.status_code == 200:
+            part = (await client.get(f"{dataset}/download")).json()["parts"][0]
+            assert (await client.get(part)).content == piece * pieces
+
+    async def check() -> None:
+        async with embedded_gate(Settings(home=tmp_path)) as gate, _client(gate) as client:
+            for step in range(40):
+                await attempt(client, step / 1000)
+            await attempt(client, 10)
+
+    asyncio.run(check())
+    assert outcomes == {200, 409}
 
 
 def test_an_unusable_home_is_one_clear_error(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
+from whileai_core.gate.hangup import HangUp
 from whileai_core.gate.http import error_response
 from whileai_core.gate.middleware import RequestLog
 from whileai_core.gate.routes import (
@@ -51,7 +52,7 @@ def create_app(settings: GateSettings | None = None) -> Starlette:
 
     app = Starlette(
         routes=[route for subject in _SUBJECTS for route in subject.routes],
-        middleware=[Middleware(RequestLog)],
+        middleware=[Middleware(HangUp), Middleware(RequestLog)],
         exception_handlers={HTTPException: _refused},
         lifespan=lifespan,
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 
-import anyio
 import anyio.to_thread
 
 from whileai_core.gate.http import too_large
@@ -36,7 +35,7 @@ class StoredBlob(NamedTuple):
 async def receive_blob(gate: Gate, key: str, stream: AsyncIterator[bytes]) -> StoredBlob:
     """Store a stream under a key that was noted as being written.
 
-    Whatever interrupts it, an error or a cancellation, leaves nothing behind.
+    Whatever interrupts it leaves nothing behind.
 
     Raises:
         HTTPException: 413 when the stream is longer than the gate accepts.
@@ -55,8 +54,7 @@ async def receive_blob(gate: Gate, key: str, stream: AsyncIterator[bytes]) -> St
                 waiting.clear()
         await anyio.to_thread.run_sync(intake.finish, bytes(waiting))
     except BaseException:
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(writer.abort)
+        await anyio.to_thread.run_sync(writer.abort)
         raise
     lines = intake.lines
     return StoredBlob(key, intake.size, intake.sha256.hexdigest(), lines.rows, lines.problem)

@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import InterfaceError, OperationalError
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 
 from whileai_core.gate.http import error_response
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _RETRY_SECONDS = "2"
+_MAX_REQUEST_ID = 100
+_ECHOED = frozenset({b"idempotency-key", b"x-request-id"})
 _CLIENT_GONE = 499  # for the log; no answer can be sent any more
 
 
@@ -37,7 +40,7 @@ class RequestLog:
             return
         started = time.perf_counter()
         status = 0
-        echo = [field for field in scope["headers"] if field[0] == b"idempotency-key"]
+        echo = [field for field in scope["headers"] if field[0] in _ECHOED]
 
         async def watched(message: Message) -> None:
             nonlocal status
@@ -69,6 +72,7 @@ def _failure(error: Exception) -> Response:
 
 def _record(scope: Scope, status: int, seconds: float) -> None:
     route = getattr(scope.get("route"), "path", "(no route)")
+    request_id = Headers(scope=scope).get("x-request-id", "")[:_MAX_REQUEST_ID]
     _log.info(
         "%s %s -> %d",
         scope["method"],
@@ -79,5 +83,6 @@ def _record(scope: Scope, status: int, seconds: float) -> None:
             "http_route": route,
             "http_status": status,
             "duration_ms": round(seconds * 1000, 1),
+            "request_id": request_id if request_id.isprintable() else "",
         },
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, BinaryIO
 
-import anyio
 import anyio.to_thread
 from sqlalchemy import select
 from starlette.exceptions import HTTPException
@@ -69,16 +68,20 @@ async def _stage(request: Request, stream: AsyncIterator[bytes]) -> None:
     async with gate.database.write() as session:
         await _uploadable(session, dataset_id)
         await note_writing(session, key)
-    garbage = [key]
     try:
         blob = await receive_blob(gate, key, stream)
+    except BaseException:
+        await collect(gate.database, gate.blobs, [key])
+        raise
+    try:
         async with gate.database.write() as session:
             dataset = await _uploadable(session, dataset_id)
-            replaced = await _link(session, dataset, blob)
-        garbage = replaced
-    finally:
-        with anyio.CancelScope(shield=True):
-            await collect(gate.database, gate.blobs, garbage)
+            garbage = await _link(session, dataset, blob)
+    except HTTPException:
+        await collect(gate.database, gate.blobs, [key])
+        raise
+    # Any other failure may have come after the commit: the note decides, later.
+    await collect(gate.database, gate.blobs, garbage)
 
 
 async def _uploadable(session: AsyncSession, dataset_id: str) -> Dataset:
