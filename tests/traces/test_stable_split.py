@@ -122,7 +122,11 @@ def test_says_when_failures_leave_little_or_nothing_to_train_on():
 
 
 def test_rows_of_no_task_are_known_by_content():
-    rows = [{"prompt": "", "steps": [], "final_text": str(n)} for n in range(10)]
+    rows = [{"prompt": "", "steps": [], "final_text": str(n)} for n in range(9)]
+    deep: object = "end"
+    for _ in range(20_000):
+        deep = [deep]
+    rows.append({"prompt": "", "steps": [], "extra": deep})
     random.Random(1).shuffle(rows)
     split = stable_split(rows, fraction=0.5)
     assert len(split.decisions) == 10

@@ -7,7 +7,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from whileai_core.rows import row_id
-from whileai_core.traces.values import plain_text
+from whileai_core.traces.values import json_text, plain_text
 
 if TYPE_CHECKING:
     from whileai_core.rows import Row
@@ -44,5 +44,8 @@ def task_digest(row: Row) -> str:
     """
     task = canonical_task(row)
     if task is None:
-        return row_id(row)
+        try:
+            return row_id(row)
+        except (TypeError, ValueError, RecursionError):  # more than JSON can carry
+            task = json_text(row)
     return hashlib.sha256(task.encode("utf-8", "surrogatepass")).hexdigest()[:32]
