@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whileai_core import leakage_report
-from whileai_core.traces import blocks
-from whileai_core.traces.nearcopies import near_copies, near_groups
+from whileai_core.traces import nearcopies
+from whileai_core.traces.nearcopies import near_copies
 from whileai_core.traces.ngrams import NgramEmbedder
 
 ASK = "Please cancel the late order A-4473 in Lisbon because the label was torn"
@@ -89,16 +89,9 @@ def test_texts_follow_the_nearest_anchor():
     assert near_copies(lines, []) == {}
 
 
-def test_groups_have_one_leader_in_any_block_size(monkeypatch):
-    lines = [
-        "track my parcel",
-        "renew the lease",
-        "Track my parcel!",
-        "renew the leasse",
-        "pay rent",
-    ]
-    assert near_groups(lines) == [0, 1, 0, 1, 4]
-    monkeypatch.setattr(blocks, "ROWS", 1)
-    monkeypatch.setattr(blocks, "SOURCES", 1)
-    assert near_groups(lines) == [0, 1, 0, 1, 4]
-    assert near_groups([]) == []
+def test_blocks_of_texts_do_not_change_what_follows(monkeypatch):
+    anchors = ["Cancel order 17", "Track my parcel"]
+    lines = ["cancel order 17 please", "pay rent", "track my parcell", "Cancel Order 17"]
+    whole = near_copies(lines, anchors)
+    monkeypatch.setattr(nearcopies, "_TEXTS_AT_ONCE", 2)
+    assert near_copies(lines, anchors) == whole == {0: 0, 2: 1, 3: 0}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import unicodedata
 from typing import TYPE_CHECKING
 
-from whileai_core.rows import row_id
-from whileai_core.traces.values import json_text, plain_text
+from whileai_core.traces.values import plain_text
 
 if TYPE_CHECKING:
     from whileai_core.rows import Row
@@ -35,17 +33,3 @@ def canonical_task(row: Row) -> str | None:
             return text if text.strip() else None
     prompt = row.get("prompt")
     return fold(plain_text(prompt)) or None if prompt else None
-
-
-def task_digest(row: Row) -> str:
-    """Return the key under which a row's task is remembered: 32 hex digits, no text in them.
-
-    A row that is a task of its own is known by its content.
-    """
-    task = canonical_task(row)
-    if task is None:
-        try:
-            return row_id(row)
-        except (TypeError, ValueError, RecursionError):  # more than JSON can carry
-            task = json_text(row)
-    return hashlib.sha256(task.encode("utf-8", "surrogatepass")).hexdigest()[:32]
