@@ -7,21 +7,24 @@ from pathlib import Path
 
 from whileai_core.settings import get_settings
 
-_QUIET = {
+_DEFAULTS = {
     # A private machine has nobody to report to, and the heartbeat of the telemetry collides
     # with SQLite at start and prints a harmless, frightening traceback.
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "DO_NOT_TRACK": "1",
     "PREFECT_LOGGING_EXTRA_LOGGERS": "whileai_core",
-    # At a prompt our own lines tell what happens; a worker sets its level before it loads us.
-    "PREFECT_LOGGING_LEVEL": "WARNING",
+    # At a prompt our own lines tell what happens, and an error is one line; the server gets
+    # Prefect's whole log. A worker has its console set up before it loads a flow.
+    "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
+    # A busy machine takes longer than the default 20 s to start the temporary server.
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
 }
 _CHOSEN = ("PREFECT_HOME", "PREFECT_API_URL", "PREFECT_PROFILE", "PREFECT_PROFILES_PATH")
 
 
 def apply() -> None:
     """Keep Prefect's own data under our home folder unless the user runs Prefect already."""
-    for name, value in _QUIET.items():
+    for name, value in _DEFAULTS.items():
         os.environ.setdefault(name, value)
     has_prefect = (Path.home() / ".prefect" / "profiles.toml").exists()
     if not has_prefect and not any(os.environ.get(name) for name in _CHOSEN):

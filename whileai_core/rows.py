@@ -11,7 +11,6 @@ import hashlib
 from typing import Any, TypeAlias
 
 from whileai_core import jsonio
-from whileai_core.errors import SchemaInvalid
 
 Row: TypeAlias = dict[str, Any]
 Step: TypeAlias = dict[str, Any]
@@ -54,7 +53,7 @@ def schema_findings(row: object) -> list[str]:
     if not row:
         return ["empty_row"]
     version = row.get("schema_version", "0")
-    if version not in KNOWN_VERSIONS:
+    if not isinstance(version, str) or version not in KNOWN_VERSIONS:
         return [f"unknown_schema_version:{version}"]
     return _stamped_findings(row) if version == SCHEMA_VERSION else []
 
@@ -77,16 +76,3 @@ def _stamped_findings(row: Row) -> list[str]:
     if "calibration" in row and not isinstance(row["calibration"], dict):
         findings.append("calibration_invalid")
     return findings
-
-
-def check_rows(rows: list[Row], *, where: str) -> None:
-    """Raise `SchemaInvalid` naming at most five rows that break the schema."""
-    bad = []
-    for index, row in enumerate(rows):
-        findings = schema_findings(row)
-        if findings:
-            bad.append(f"{index}:{','.join(findings)}")
-            if len(bad) == ROWS_NAMED_IN_AN_ERROR:
-                break
-    if bad:
-        raise SchemaInvalid(f"schema_invalid in {where}: {'; '.join(bad)}")

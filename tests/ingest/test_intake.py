@@ -16,6 +16,7 @@ from whileai_core.ingest import spill
 from whileai_core.ingest.account import Account
 from whileai_core.ingest.night import check_losses
 from whileai_core.ingest.workspace import Workspace
+from whileai_core.redaction import scan
 
 
 def balanced(account: dict) -> bool:
@@ -181,3 +182,39 @@ def test_the_allowed_share_decides(bad, share, strict, fails):
             check_losses(account, max_bad_share=share, strict=strict, quarantine="q.jsonl")
     else:
         check_losses(account, max_bad_share=share, strict=strict, quarantine="q.jsonl")
+
+
+def test_with_redaction_nothing_personal_reaches_the_disk_and_values_still_agree(tmp_path, home):
+    secrets = [
+        "jane.doe@corp-mail.com",
+        "4539 1488 0343 6467",
+        "sk-proj-Zk3v9QmXw7TbLr2NsYp8Hd4Ga6Ue1Jf5",
+    ]
+    asked = {
+        "prompt": f"I am {secrets[0]}, charge {secrets[1]}",
+        "steps": [
+            {"tool": "charge", "arguments": {"mail": secrets[0]}, "result": {"key": secrets[2]}}
+        ],
+        "final_text": f"Charged {secrets[0]}.",
+    }
+    first = write_jsonl(tmp_path / "1.jsonl", [asked, f"cut off: {secrets[0]}"])
+    spans = write_jsonl(
+        tmp_path / "2.jsonl", [batch(chat_span("a", "1", 100, f"I am {secrets[0]}", "Hello."))]
+    )
+    with Workspace("a", redact=True) as workspace:
+        plan = intake(workspace, first, spans)
+    (by_span, stored) = sorted(rows_of(plan), key=lambda item: len(item["steps"]))
+    stand_in = stored["steps"][0]["arguments"]["mail"]
+    assert stand_in in stored["prompt"]
+    assert stand_in in stored["final_text"]
+    assert stand_in in by_span["prompt"]
+    assert plan.account["redacted"]["email"] >= 5
+    assert all(scan(item) == [] for item in (stored, by_span))
+    import zstandard
+
+    for path in (path for path in home.rglob("*") if path.is_file()):
+        data = path.read_bytes()
+        if path.suffix == ".zst":
+            data = zstandard.ZstdDecompressor().decompress(data)
+        for secret in secrets:
+            assert secret.encode() not in data, path

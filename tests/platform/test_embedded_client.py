@@ -96,7 +96,7 @@ def test_a_file_through_the_gate(gate: str, tmp_path: Path) -> None:
 
 def test_the_embedded_gate_is_announced_once(caplog: pytest.LogCaptureFixture) -> None:
     _connect._say_embedded.cache_clear()
-    caplog.set_level(logging.WARNING, logger="whileai")
+    caplog.set_level(logging.WARNING, logger="whileai_core")
     sync.datasets()
     sync.datasets()
     assert [r.message for r in caplog.records if "embedded gate" in r.message] != []

@@ -13,7 +13,7 @@ import pytest
 from fault_platform import KEY
 
 from whileai_core import errors, sync
-from whileai_core.platform import DelegatedCredentials, delegated
+from whileai_core.platform import DelegatedCredentials
 from whileai_core.platform._target import HOSTED_URL, checked_base_url, choose_target
 from whileai_core.platform.credentials import store_credential
 from whileai_core.settings import get_settings
@@ -170,7 +170,7 @@ def test_a_kept_credential_is_issued_once_and_renewed_in_time(
         assert await ask_together(credentials) == {"zp_dc_new"}
         assert len(platform.calls("POST", "/auth/issue-credential")) == 1
         later = time.monotonic() + 81
-        monkeypatch.setattr(delegated, "time", SimpleNamespace(monotonic=lambda: later))
+        monkeypatch.setattr(_delegated, "time", SimpleNamespace(monotonic=lambda: later))
         await ask_together(credentials)
         assert "zp_dc_new" not in repr(vars(credentials))
 

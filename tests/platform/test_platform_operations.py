@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from whileai_core import errors, sync
-from whileai_core.platform import hub
+from whileai_core.platform import _hub
 
 if TYPE_CHECKING:
     from fault_platform import FaultPlatform
@@ -210,7 +210,7 @@ def test_an_import_that_fails_names_repository_split_and_dataset(platform: Fault
 
 
 async def looked(dataset_id: str) -> list[Any]:
-    return [await hub.hf_publish_result(dataset_id), await hub.hf_publish_result(dataset_id)]
+    return [await _hub.hf_publish_result(dataset_id), await _hub.hf_publish_result(dataset_id)]
 
 
 def test_looking_without_waiting(platform: FaultPlatform) -> None:
@@ -222,7 +222,7 @@ def test_looking_without_waiting(platform: FaultPlatform) -> None:
     assert asyncio.run(looked(thing)) == [None, DONE]
     importing = platform.add_set([], status="importing")
     platform.import_states = [{"status": "ready"}]
-    assert asyncio.run(hub.import_hf_result(importing))["status"] == "ready"
+    assert asyncio.run(_hub.import_hf_result(importing))["status"] == "ready"
 
 
 def test_hub_account(platform: FaultPlatform) -> None:

@@ -353,7 +353,7 @@ def test_a_large_file_and_a_retry_stream_the_same_bytes(
 def test_a_file_that_grows_while_it_is_sent_is_refused(
     platform: FaultPlatform, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from whileai_core.platform import push
+    from whileai_core.platform import _push
 
     def growing(path: Path) -> object:
         payload = original(path)
@@ -361,8 +361,8 @@ def test_a_file_that_grows_while_it_is_sent_is_refused(
             more.write(b'{"prompt": "late"}\n')
         return payload
 
-    original = push.file_payload
-    monkeypatch.setattr(push, "file_payload", growing)
+    original = _push.file_payload
+    monkeypatch.setattr(_push, "file_payload", growing)
     with pytest.raises(errors.InputError, match="changed while"):
         sync.push_file(file, gate=False)
     assert platform.sets == {}

@@ -34,6 +34,7 @@ class Tally:
         dialects: Records by the dialect they were read as.
         reasons: Why records were quarantined or ignored, `outcome:reason` → records.
         unmapped: Span attributes seen but not read → spans.
+        redacted: Kinds of secrets and personal data → replacements.
     """
 
     records: int = 0
@@ -48,6 +49,7 @@ class Tally:
     dialects: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     unmapped: Counter[str] = field(default_factory=Counter)
+    redacted: Counter[str] = field(default_factory=Counter)
 
     def merge(self, other: Tally) -> None:
         """Add the counts of another tally to this one."""

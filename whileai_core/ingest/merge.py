@@ -226,7 +226,8 @@ def _rows_of(group: list[dict[str, Any]], account: Account) -> Iterator[Entry]:
         seen.add(identity)
     source = min(entry["source"] for entry in group if entry["new"])
     tally = account.of(source)
-    tally.unmapped.update(unmapped_attributes(spans))
+    for (_, name), count in unmapped_attributes(spans).items():
+        tally.unmapped[name] += count
     rows = rows_from_spans(spans)
     tally.records += max(len(rows), 1)
     if not rows:

@@ -101,6 +101,7 @@ def normalise(plan: ShardPlan, store: ShardStore, *, redactor: Redactor | None =
     for file in plan.files:
         for item in read_items(file.name):
             intake.take(file.name, item)
+        intake.end_source(file.name)
     shard = intake.close(plan.key)
     store.save(shard)
     return shard
@@ -134,6 +135,11 @@ class _Intake:
             tally.records += item.n
             tally.ignored += item.n
             tally.reasons[f"ignored:{item.reason}"] += item.n
+
+    def end_source(self, source: str) -> None:
+        if self._redactor is not None:
+            self._account.of(source).redacted.update(self._redactor.counts)
+            self._redactor.counts.clear()
 
     def _take_row(self, source: str, item: RowItem) -> None:
         row = self._clean(item.row)

@@ -106,6 +106,9 @@ def _reasons(account: dict[str, Any]) -> list[str]:
     if account["unmapped"]:
         lines += ["", "| span attribute not read | spans |", "|---|---:|"]
         lines += [f"| {_cell(key)} | {count} |" for key, count in account["unmapped"].items()]
+    if account["redacted"]:
+        lines += ["", "| redacted | replacements |", "|---|---:|"]
+        lines += [f"| {_cell(key)} | {count} |" for key, count in account["redacted"].items()]
     return lines
 
 

@@ -3,8 +3,8 @@
 Operations are `async def`; `whileai_core.sync` offers them as blocking calls.
 """
 
-from whileai_core.platform.agents import agents, purge_agent, register_agent
-from whileai_core.platform.datasets import (
+from whileai_core.platform._agents import agents, purge_agent, register_agent
+from whileai_core.platform._datasets import (
     catalog,
     datasets,
     delete_dataset,
@@ -15,14 +15,14 @@ from whileai_core.platform.datasets import (
     unpublish,
     update_dataset,
 )
-from whileai_core.platform.delegated import (
+from whileai_core.platform._delegated import (
     DelegatedCredentials,
     issue_delegated_credential,
     refresh_delegated_credential,
 )
-from whileai_core.platform.hub import hf_publish, hf_publish_run, hf_status, import_hf
-from whileai_core.platform.pull import iter_rows, pull
-from whileai_core.platform.push import push_file, push_rows
+from whileai_core.platform._hub import hf_publish, hf_publish_run, hf_status, import_hf
+from whileai_core.platform._pull import iter_rows, pull
+from whileai_core.platform._push import push_file, push_rows
 
 __all__ = [
     "DelegatedCredentials",

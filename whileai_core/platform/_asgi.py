@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         Awaitable[None],
     ]
 
-log = logging.getLogger("whileai.platform")
+log = logging.getLogger(__name__)
 
 _IN_MEMORY = 1 << 20
 _CHUNK = 1 << 18

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CONNECTIONS = 16
 _CONNECT_SECONDS = 15.0
 
-log = logging.getLogger("whileai")
+log = logging.getLogger("whileai_core")
 
 
 @asynccontextmanager

@@ -32,7 +32,7 @@ _CHUNK = 1 << 18
 _BOM = b"\xef\xbb\xbf"
 _BLANK = b" \t\n\r\x0b\x0c"
 
-log = logging.getLogger("whileai.platform")
+log = logging.getLogger(__name__)
 
 
 async def write_parts(

@@ -19,7 +19,7 @@ _GROWTH = 1.5
 _LONGEST_POLL_FACTOR = 4
 _FIRST_READ_SECONDS = 5.0  # even a timeout of 0 looks once
 
-log = logging.getLogger("whileai.platform")
+log = logging.getLogger(__name__)
 
 
 async def wait_for(

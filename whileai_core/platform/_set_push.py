@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _NEW_STARTS = 2  # after a dataset was deleted while it was being filled
 
-log = logging.getLogger("whileai.platform")
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ _REPLY_LIMIT = 256 << 20
 
 _HOPELESS = (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.InvalidURL)
 
-log = logging.getLogger("whileai.platform")
+log = logging.getLogger(__name__)
 
 _silent: ContextVar[bool] = ContextVar("whileai_silent_httpx", default=False)
 

@@ -9,6 +9,7 @@ See `docs/redaction.md` for what is found, what is left alone and what the stand
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -48,6 +49,7 @@ class Redactor:
     """Replaces secrets and personal data; the same value maps alike wherever it stands.
 
     Attributes:
+        fingerprint: Tells redactors of different keys apart without giving the key away.
         counts: Replacements so far, by kind. Not meant to be shared between threads.
     """
 
@@ -67,6 +69,7 @@ class Redactor:
         unknown = sorted(set(kinds or ()) - set(KINDS))
         if unknown:
             raise SettingsError(f"unknown kinds {', '.join(unknown)}; known: {', '.join(KINDS)}")
+        self.fingerprint = hashlib.sha256(b"whileai-redaction-key" + key).hexdigest()[:16]
         self._surrogates = Surrogates(key)
         self._kinds = frozenset(KINDS if kinds is None else kinds)
         self.counts: Counter[str] = Counter()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _IN_MEMORY = 16 << 20
 _ROWS_AT_ONCE = 500
 
-log = logging.getLogger("whileai.platform")
+log = logging.getLogger(__name__)
 
 
 async def pull(
