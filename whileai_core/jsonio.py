@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 _LONG_DIGITS = re.compile(rb"\d{20}|-\d{19}")
 _DIGITS_TO_ZERO = bytes.maketrans(b"123456789-", b"0" * 10)
 _LONG_RUN = b"0" * 20
+_BEFORE_NUMBERS = (b"", b" ", b"\t", b"\r", b"\n", b",", b":", b"[")
+_REST_OF_RUN = re.compile(rb"0*")
 # From about this size on numpy is quicker by more than its import costs in the end.
-_WORTH_NUMPY = 16 * 1024
+_WORTH_NUMPY = 8 * 1024
 
 _DECODER = json.JSONDecoder()
 _BETWEEN_VALUES = re.compile(r"[\s,\x1e]*")
@@ -69,10 +71,20 @@ def has_long_integers(data: bytes | str) -> bool:
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogatepass")
     # Of any run of 20 digits every fifth byte shows four; most texts show no such four, and
-    # those that do are searched for the whole run. Both are far quicker than the pattern.
-    if not _shows_four_digits(data[::5]) or _LONG_RUN not in data.translate(_DIGITS_TO_ZERO):
-        return False
-    return _LONG_DIGITS.search(data) is not None
+    # those that do are searched for the whole run. Both are far quicker than a pattern.
+    return _shows_four_digits(data[::5]) and _starts_long_number(data)
+
+
+def _starts_long_number(data: bytes) -> bool:
+    """Tell whether a long run of digits stands where a number can; hex ids hold such runs too."""
+    digits = data.translate(_DIGITS_TO_ZERO)
+    at = digits.find(_LONG_RUN)
+    while at >= 0:
+        if data[at - 1 : at] in _BEFORE_NUMBERS and _LONG_DIGITS.match(data, at):
+            return True
+        run = _REST_OF_RUN.match(digits, at)
+        at = digits.find(_LONG_RUN, run.end() if run else len(digits))
+    return False
 
 
 def _shows_four_digits(data: bytes) -> bool:

@@ -45,10 +45,19 @@ def test_integers_stay_whole(number: int) -> None:
 
 @given(st.integers(min_value=0, max_value=60), st.integers(min_value=0, max_value=200))
 def test_finds_a_long_integer_wherever_it_stands(digits: int, before: int) -> None:
-    text = b"x" * before + b"7" * digits + b"," + b"y" * 30
+    text = b"x" * before + b":" + b"7" * digits + b"," + b"y" * 30
     assert jsonio.has_long_integers(text) == (digits >= 20)
     large = b"z" * 20_000 + text
     assert jsonio.has_long_integers(large) == (digits >= 20)
+
+
+@pytest.mark.parametrize("size", [0, 20_000])
+def test_digits_inside_an_identifier_are_no_integer(size: int) -> None:
+    identifiers = (
+        b" " * size + b'{"trace": "c5377899747074320663110b", "span": "12345678901234567890"'
+    )
+    assert not jsonio.has_long_integers(identifiers)
+    assert jsonio.has_long_integers(identifiers + b', "n": -9999999999999999999')
 
 
 def test_reads_nan_and_infinity() -> None:

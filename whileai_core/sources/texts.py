@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _HEAD_BYTES = 64 * 1024
 _LINES_TRIED = 64
+_OTLP_BATCH = re.compile(rb'\s*\{\s*"resourceSpans"')
 _GAP = re.compile(r"[\s,\x1e]*")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -116,6 +117,8 @@ def _layout(head: bytes, ended: bool) -> str:
     if not lines:
         return "document" if start in (b"{", b"[") else "unknown"
     first = lines[0]
+    if ended and len(lines) == 1 and start in (b"{", b"["):
+        return "document"
     if _parses(first):
         return "document" if ended and len(lines) == 1 else "lines"
     if first not in (b"{", b"["):
@@ -137,7 +140,7 @@ def _document(
     data: bytes, name: str, broken: BrokenStream | None
 ) -> Iterator[Items | Record | Reject]:
     try:
-        value = jsonio.loads(data)
+        value = _value_of(data)
     except ValueError as error:
         yield Items(name, _salvaged(data, name, str(error), broken))
         return
@@ -145,6 +148,16 @@ def _document(
         yield Items(name, _records(value, name))
     else:
         yield Record(value, Origin(name))
+
+
+def _value_of(data: bytes) -> Any:
+    if _OTLP_BATCH.match(data):
+        # OTLP/JSON writes 64-bit integers as texts: no number in it needs a second look.
+        try:
+            return jsonio.loads_exact(data)
+        except ValueError:
+            pass  # NaN and the like
+    return jsonio.loads(data)
 
 
 def _records(values: list[Any], name: str) -> Iterator[Record]:
