@@ -43,7 +43,7 @@ def lines_items(lines: Lines) -> Iterator[Item]:
         if isinstance(piece, LineBlock):
             yield from _block_items(lines.source, piece)
         else:
-            yield _unread(lines.source, piece)
+            yield unread_piece(lines.source, piece)
 
 
 def _block_items(source: str, block: LineBlock) -> Iterator[Item]:
@@ -66,7 +66,7 @@ def _block_items(source: str, block: LineBlock) -> Iterator[Item]:
 
 
 def _odd_line_items(source: str, number: int, line: bytes) -> Iterator[Item]:
-    for piece in _line_records(source, number, line):
+    for piece in line_records(source, number, line):
         if isinstance(piece, Record):
             yield from record_items(piece, owned=True)
         else:
@@ -77,12 +77,12 @@ def _records(source: str, pieces: Iterable[Piece]) -> Iterator[Record | Reject]:
     for piece in pieces:
         if isinstance(piece, LineBlock):
             for number, line in enumerate(piece.lines, piece.first):
-                yield from _line_records(source, number, line)
+                yield from line_records(source, number, line)
         else:
-            yield _unread(source, piece)
+            yield unread_piece(source, piece)
 
 
-def _line_records(source: str, number: int, line: bytes) -> Iterator[Record | Reject]:
+def line_records(source: str, number: int, line: bytes) -> Iterator[Record | Reject]:
     """Yield what one line holds: nothing, a value, several values in a row, or a reject."""
     text = line.removeprefix(_BYTE_ORDER_MARK).strip(_AROUND_VALUES)
     if not text:
@@ -109,7 +109,8 @@ def _line_records(source: str, number: int, line: bytes) -> Iterator[Record | Re
         yield Reject("not_json", problem, origin, raw_text(text))
 
 
-def _unread(source: str, piece: LongLine | BrokenStream) -> Reject:
+def unread_piece(source: str, piece: LongLine | BrokenStream) -> Reject:
+    """Account for a line past the limit, or for the break of a stream."""
     if isinstance(piece, LongLine):
         origin = Origin(source, f"line {piece.number}")
         detail = "the line is longer than the limit"

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from whileai_core import jsonio
+from whileai_core.dialects.jsonl import line_records, unread_piece
 from whileai_core.dialects.spans.assemble import REWARD_KEYS, Collector
 from whileai_core.dialects.spans.payloads import spans_in
 from whileai_core.dialects.spans.span import Span
 from whileai_core.sources.collector import collector_paused
 from whileai_core.sources.items import Ignored, Origin, Record, Reject
-from whileai_core.sources.limits import DEFAULT_LIMITS, raw_text
-from whileai_core.sources.lines import LineBlock, LongLine
+from whileai_core.sources.lines import LineBlock
 from whileai_core.sources.opening import MEMORY, bytes_parts, file_parts, path_parts
 from whileai_core.sources.texts import Items, Lines
 
@@ -121,26 +121,12 @@ def _parsed(parts: Iterator[Part]) -> Iterator[Record | Reject | Ignored]:
 
 def _lines(lines: Lines) -> Iterator[Record | Reject]:
     for block in lines.blocks:
-        if isinstance(block, LongLine):
-            detail = f"the line is longer than {DEFAULT_LIMITS.record_bytes} bytes"
-            origin = Origin(lines.source, f"line {block.number}")
-            yield Reject("too_large", detail, origin, raw_text(block.start))
-        elif isinstance(block, LineBlock):
-            parse = jsonio.loads_exact if block.exact else jsonio.loads
-            for number, line in enumerate(block.lines, block.first):
-                try:
-                    yield Record(parse(line), Origin(lines.source, f"line {number}"))
-                except ValueError:
-                    yield from _odd_line(line, Origin(lines.source, f"line {number}"))
-        else:
-            yield Reject(block.reason, block.detail, Origin(lines.source), "")
-
-
-def _odd_line(line: bytes, origin: Origin) -> Iterator[Record | Reject]:
-    text = line.removeprefix(b"\xef\xbb\xbf").strip(b" \t\r\n\f\v\x1e,")
-    if not text:
-        return
-    try:
-        yield Record(jsonio.loads(text), origin)
-    except ValueError as error:
-        yield Reject("not_json", str(error), origin, raw_text(text))
+        if not isinstance(block, LineBlock):
+            yield unread_piece(lines.source, block)
+            continue
+        parse = jsonio.loads_exact if block.exact else jsonio.loads_strict
+        for number, line in enumerate(block.lines, block.first):
+            try:
+                yield Record(parse(line), Origin(lines.source, f"line {number}"))
+            except ValueError:
+                yield from line_records(lines.source, number, line)
