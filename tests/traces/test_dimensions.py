@@ -128,3 +128,8 @@ def test_own_fault_map_replaces_the_default():
         [failed("timeout")], [], fault_to_axis={"timeout": ["tool_condition", "stale_result"]}
     )
     assert axes["tool_condition"] == ["success", "stale_result"]
+
+
+def test_an_empty_fault_map_aims_only_by_condition_names():
+    axes = dimensions_from_traces([failed("timeout"), failed("denied")], [], fault_to_axis={})
+    assert axes["tool_condition"] == ["success", "timeout"]

@@ -123,7 +123,8 @@ def aim(
     fault_to_axis: Mapping[str, Sequence[str]] | None = None,
 ) -> Axes:
     """Aim base axes at what `mine_traces` counted; axes without a finding stay as they are."""
-    conditions, states = _targets(base, mined, fault_to_axis or FAULT_TO_AXIS)
+    table = FAULT_TO_AXIS if fault_to_axis is None else fault_to_axis
+    conditions, states = _targets(base, mined, table)
     axes = {axis: list(values) for axis, values in base.items()}
     axes["tool"] = _aimed_tools(base["tool"], mined["tools"], broaden=broaden)
     if conditions:
