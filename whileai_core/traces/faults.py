@@ -48,14 +48,16 @@ _FURTHER_MARKS = frozenset({*(key for key, _ in _FLAGS), *_EXIT_CODES, *_HTTP_CO
 
 _ERROR_TEXT = re.compile(
     r"""\s*(?:
-        [\[<(*]*(?:tool_use_)?error[\])>*]*\s*[:>\u2013-]   # Error: …, [ERROR] - …, <error>…
+        [\[<(*]*(?:tool_use_)?error[\])>*]*\s*[:>\u2013-](?!\s*(?:null|none|false|0)\b)
       | [\[<](?:tool_use_)?error[\]>]
-      | [\w.]*(?:error|exception)\s*:\s                     # ValueError: …, KeyException: …
-      | error\s+(?:executing|calling|running|invoking|while|during|occurred|in)\b
-      | (?:an?\s+)?(?:unexpected\s+|internal\s+|unknown\s+)error\b
+      | [\w.]*(?:error|exception)\s*:\s(?!\s*(?:null|none|false|0)\b)
+      | (?:an?\s+)?(?:(?:unexpected|internal|unknown)\s+)?error\s+
+        (?:executing|calling|running|invoking|while|during|occurred)\b
+      | (?:an?\s+)?(?:unexpected|internal|unknown)(?:\s+server)?\s+error\s*(?:[:.,!]|$)
       | traceback\ \(most\ recent\ call\ last\)
       | (?:fatal|panic)(?:\ error)?\s*:\s
       | failed\ to\s | failed\s*:\s
+      | (?:permission|access)\ denied\b
       | (?:tool|command|execution|process)\ (?:execution\ )?(?:failed|errored|timed\ out)\b
       | (?:process\ |command\ )?exit(?:ed)?\ (?:with\ )?(?:code|status)[: ]+[1-9]
     )""",
