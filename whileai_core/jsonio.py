@@ -153,8 +153,15 @@ def _cleaned(value: Any) -> Any:
 
 
 def text(value: object) -> str:
-    """Write one value as JSON text, spaced as the standard library spaces it."""
-    return json.dumps(value, ensure_ascii=False, default=str)
+    """Write one value as JSON text, spaced as the standard library spaces it.
+
+    Raises:
+        ValueError: The value is nested too deep (`TOO_DEEP`), or holds itself.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
 
 
 def pretty(value: object) -> str:
@@ -243,8 +250,13 @@ def _is_finite(value: object) -> bool:
 def _not_json(value: object) -> str | None:
     """Name the first part of a value that JSON cannot carry, with its path."""
     pending: list[tuple[str, object]] = [("$", value)]
+    seen: set[int] = set()  # containers, of which one may hold itself
     while pending:
         path, part = pending.pop()
+        if isinstance(part, dict | list | tuple):
+            if id(part) in seen:
+                continue
+            seen.add(id(part))
         if isinstance(part, dict):
             for key, child in part.items():
                 if not isinstance(key, str) or not _is_unicode(key):

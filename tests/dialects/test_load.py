@@ -198,6 +198,29 @@ def test_deep_nesting_in_memory_is_kept() -> None:
     assert row["steps"][0]["result"] is value
 
 
+def test_what_is_too_deep_to_read_is_left_out_alone() -> None:
+    deep: Any = "leaf"
+    for _ in range(5000):
+        deep = {"child": deep}
+    endless: list[Any] = []
+    endless.append(endless)
+    twice = [
+        {"role": "tool", "tool_call_id": "1", "content": copy} for copy in (deep, {"child": deep})
+    ]
+    call = {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "f"}}]}
+    with pytest.warns(RecordsLeftOut, match="too_deep"):
+        rows = load_traces(
+            [
+                {"prompt": "a", "output": deep},
+                {"prompt": "b", "steps": [{"tool": "f", "arguments": {}, "result": endless}]},
+                {"messages": [{"role": "user", "content": "c"}, call, *twice]},
+                {"prompt": deep},
+                {"prompt": "z"},
+            ]
+        )
+    assert rows[-1]["prompt"] == "z"
+
+
 @pytest.mark.parametrize("source", [None, 5, 1.5, object()])
 def test_what_holds_no_records_is_a_type_error(source: object) -> None:
     with pytest.raises(TypeError):

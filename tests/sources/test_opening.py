@@ -192,7 +192,7 @@ def test_a_file_of_another_kind_is_one_reject(source: bytes) -> None:
 
 
 def test_an_empty_file_is_ignored_and_counted() -> None:
-    for source in (b"", b" \n\n", gzip.compress(b"")):
+    for source in (b"", b" \n\n", gzip.compress(b""), zipped()):
         (item,) = read_items(source)
         assert isinstance(item, Ignored)
 
@@ -214,7 +214,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_not_there_raises_at_once(tmp_path: Path) -> None:
-    for name in ("nothing.jsonl", "nothing/*.jsonl", f"file://{tmp_path}/nothing.jsonl", "a\0b"):
+    for name in ("", "nothing.jsonl", "nothing/*.jsonl", f"file://{tmp_path}/nothing.jsonl", "a\0b"):
         with pytest.raises(SourceNotFound):
             read_items(name)
 

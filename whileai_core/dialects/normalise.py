@@ -111,6 +111,14 @@ def normalise(row: Row, *, owned: bool, exact: bool = False) -> Row | None:
     Raises:
         ValueError: The object is nested too deep to be made strict JSON.
     """
+    try:
+        _normalise(row, owned, exact)
+    except RecursionError:
+        raise ValueError(jsonio.TOO_DEEP) from None
+    return row if row["prompt"] or row["steps"] else None
+
+
+def _normalise(row: Row, owned: bool, exact: bool) -> None:
     if is_canonical(row):
         if not owned:
             row["steps"] = [dict(step) for step in row["steps"]]
@@ -121,7 +129,6 @@ def normalise(row: Row, *, owned: bool, exact: bool = False) -> Row | None:
     if not exact:
         for key in ("prompt", "steps", "final_text"):
             row[key] = jsonio.strict(row[key])
-    return row if row["prompt"] or row["steps"] else None
 
 
 def is_chat(row: Row) -> bool:

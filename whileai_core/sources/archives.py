@@ -37,6 +37,8 @@ def member_parts(
         return
     with archive:
         is_eval_log = any(path.startswith(_EVAL_SAMPLES) for path in archive.namelist())
+        if not archive.infolist():
+            yield Ignored("empty_source", Origin(name))
         for member in archive.infolist():
             if member.is_dir():
                 continue

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from whileai_core.errors import SourceNotFound, UnreadableSource
+from whileai_core.errors import InputError, SourceNotFound, UnreadableSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,6 +31,8 @@ def find_sources(source: str | os.PathLike[str]) -> list[str]:
         return [name]
     if _is_url(name):
         return _find_remote(name)
+    if not name:  # which Path takes for the working folder
+        raise SourceNotFound("the path is empty; name a file, a folder or a URL")
     path = Path(name)
     try:
         if path.is_dir():
@@ -40,7 +42,7 @@ def find_sources(source: str | os.PathLike[str]) -> list[str]:
         if not glob.has_magic(name):
             raise _not_found(name)
         found = glob.glob(name, recursive=True)  # noqa: PTH207  Path.glob takes no absolute one
-    except SourceNotFound:
+    except InputError:
         raise
     except (OSError, ValueError) as error:  # a name too long, or with a NUL in it
         raise _not_found(name) from error
@@ -79,12 +81,16 @@ def _expanded(path: Path) -> Iterable[str]:
 
 
 def _files_below(folder: Path) -> Iterable[str]:
-    for parent, folders, files in os.walk(folder):
+    for parent, folders, files in os.walk(folder, onerror=_raise_unreadable):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in files:
             path = Path(parent, name)
             if not name.startswith(".") and path.is_file():
                 yield str(path)
+
+
+def _raise_unreadable(error: OSError) -> None:
+    raise _unreadable(str(error.filename), error) from error
 
 
 def _find_remote(url: str) -> list[str]:

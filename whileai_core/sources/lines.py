@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from whileai_core.sources.compression import ByteStream
 
-BLOCK_BYTES = 256 * 1024
+BLOCK_BYTES = 120 * 1024  # below what malloc would map afresh each time
 KEPT_BYTES = 256 * 1024  # of a line past the limit
 
 

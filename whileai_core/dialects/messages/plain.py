@@ -64,11 +64,16 @@ def read_plain_chat(  # noqa: C901  one loop without calls: half of the time is 
                         add_step(step)
             elif role == "tool":
                 step = calls[message["tool_call_id"]]
-                if type(content) is not str or "<tool_response>" in content:
+                if type(content) is not str:
                     return None
                 if "result" in step or (size > 3 and not message.keys() <= _ANSWER):
                     return None
-                step["result"] = loads(content) if content[:1] == "{" else result_of(content)
+                if content[:1] == "{":
+                    step["result"] = loads(content)
+                elif "<tool_response>" in content:
+                    return None
+                else:
+                    step["result"] = result_of(content)
             elif role == "user":
                 if type(content) is not str or (size > 2 and not message.keys() <= _ASK):
                     return None

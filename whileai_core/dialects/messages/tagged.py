@@ -51,7 +51,7 @@ def call_in(text: str) -> Call | None:
 
 def tool_values(text: str) -> list[tuple[str | None, Any]] | None:
     """Return (tool name, value) for each tagged response, or None when there is none."""
-    if "<tool_response>" not in text:
+    if not text.lstrip().startswith("<tool_response>"):
         return None
     return [_tool_value(match.group(1).strip()) for match in _RESPONSE.finditer(text)]
 
