@@ -329,6 +329,11 @@ def test_roles_in_any_letter_case() -> None:
     assert said == [Ask("a"), Say("b")]
 
 
+def test_speakers() -> None:
+    corpus = [{"speaker": "USER", "utterance": "a"}, {"sender": "bot", "text": "b"}]
+    assert events_of(corpus) == [Ask("a"), Say("b")]
+
+
 def test_replies_in_their_envelopes() -> None:
     message = {"role": "assistant", "content": "yes"}
     for wrapped in (
@@ -336,6 +341,7 @@ def test_replies_in_their_envelopes() -> None:
         {"candidates": [{"content": {"role": "model", "parts": [{"text": "yes"}]}}]},
         {"output": [{"type": "message", "role": "assistant", "content": "yes"}]},
         {"messages": [message]},
+        {"status_code": 200, "body": {"choices": [{"message": message}]}},
         {"generations": [[{"text": "yes", "message": {"type": "ai", "data": {"content": "yes"}}}]]},
         [[message]],
         [["assistant", "yes"]],

@@ -214,7 +214,13 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_not_there_raises_at_once(tmp_path: Path) -> None:
-    for name in ("", "nothing.jsonl", "nothing/*.jsonl", f"file://{tmp_path}/nothing.jsonl", "a\0b"):
+    for name in (
+        "",
+        "nothing.jsonl",
+        "nothing/*.jsonl",
+        f"file://{tmp_path}/nothing.jsonl",
+        "a\0b",
+    ):
         with pytest.raises(SourceNotFound):
             read_items(name)
 

@@ -14,7 +14,7 @@ _LISTS = (
     "candidates",
     "generations",
 )
-_SINGLE = ("message", "content")
+_SINGLE = ("message", "content", "body")
 
 
 def inner_messages(value: dict[str, Any]) -> list[Any] | None:
