@@ -30,31 +30,41 @@ class Collector:
     def __init__(self, reward_keys: Iterable[str] = REWARD_KEYS) -> None:
         self._reward_keys = (reward_keys,) if isinstance(reward_keys, str) else tuple(reward_keys)
         self._readings: list[Reading] = []
-        self._places: dict[tuple[str, str, str], int] = {}
         self._last_history: dict[str, History] = {}
+        self._texts: dict[str, str] = {}
 
     def add(self, span: Span) -> None:
         """Take one span."""
         reading = read(span, self._reward_keys)
-        readings = self._readings
-        if reading.span:
-            key = (reading.trace, reading.span, reading.name)
-            place = self._places.setdefault(key, len(readings))
-            if place != len(readings):
-                if _weight(reading) > _weight(readings[place]):
-                    readings[place] = reading
-                return
-        readings.append(reading)
+        # Ids and names come again with every span: one copy of each will do.
+        once = self._texts.setdefault
+        reading.trace = trace = once(reading.trace, reading.trace)
+        reading.parent = once(reading.parent, reading.parent)
+        reading.name = once(reading.name, reading.name)
+        if type(reading.conversation) is str:
+            reading.conversation = once(reading.conversation, reading.conversation)
+        self._readings.append(reading)
         if reading.history is not None:
-            last = self._last_history.get(reading.trace)
+            last = self._last_history.get(trace)
             if last is not None:
                 reading.history.join(last)
-            self._last_history[reading.trace] = reading.history
+            self._last_history[trace] = reading.history
 
     def rows(self) -> list[Row]:
-        """Return the rows of all conversations, in the order of their first spans."""
-        found = (row_of(key, group) for key, group in grouped(self._readings).items())
-        return [_strict(row) for row in found if row is not None]
+        """Return the rows of all conversations, in the order of their first spans.
+
+        The collector is empty then: each span is let go as its row is made.
+        """
+        groups = grouped(self._readings)
+        self._readings.clear()
+        self._last_history.clear()
+        self._texts.clear()
+        rows = []
+        for key in list(groups):
+            row = row_of(key, groups.pop(key))
+            if row is not None:
+                rows.append(_strict(row))
+        return rows
 
 
 def _strict(row: Row) -> Row:
@@ -65,16 +75,6 @@ def _strict(row: Row) -> Row:
         cleaned: Row = jsonio.strict(row)
         return cleaned
     return row
-
-
-def _weight(reading: Reading) -> tuple[int, int, str]:
-    """Order two deliveries of one span: the one that ended later and says more is the span."""
-    content = {
-        name: value.text if name == "history" else value
-        for name, value in sorted(reading.__dict__.items())
-        if value not in (None, "", 0, ())
-    }
-    return (reading.end, len(content), jsonio.text(content))
 
 
 def conversation_of(span: Span) -> str | None:

@@ -28,10 +28,9 @@ def add_facts(row: Row, tree: Tree, instructions: Sequence[str]) -> None:
     found: dict[str, Any] = {}
     scores: dict[str, Any] = {}
     for reading in tree.ordered:
-        fields = reading.__dict__
         for field, read in _FIRST_OF.items():
-            if field in fields and field not in found:
-                value = read(fields[field])
+            if field not in found and (value := getattr(reading, field)) is not None:
+                value = read(value)
                 if value is not None and (field != "agent" or reading.span not in tree.aside):
                     found[field] = value
         if reading.scores:

@@ -25,6 +25,29 @@ def conversation_id(reading: Reading) -> str | None:
     return None
 
 
+def _each_once(members: list[Reading]) -> list[Reading]:
+    """Return the spans of one trace, each once: of several deliveries the fullest."""
+    places: dict[tuple[str, str], int] = {}
+    once: list[Reading] = []
+    for reading in members:
+        place = places.setdefault((reading.span, reading.name), len(once))
+        if place == len(once) or not reading.span:
+            once.append(reading)
+        elif _weight(reading) > _weight(once[place]):
+            once[place] = reading
+    return once
+
+
+def _weight(reading: Reading) -> tuple[int, int, str]:
+    """Order two deliveries of one span: the one that ended later and says more is the span."""
+    content = {
+        name: value.text if name == "history" else value
+        for name, value in sorted(vars(reading).items())
+        if value not in (None, "", 0, ())
+    }
+    return (reading.end, len(content), jsonio.text(content))
+
+
 def grouped(readings: Sequence[Reading]) -> dict[str, list[Reading]]:
     """Return the spans of each conversation; conversations and spans in the order given."""
     traces: dict[str, list[Reading]] = {}
@@ -34,36 +57,37 @@ def grouped(readings: Sequence[Reading]) -> dict[str, list[Reading]]:
             traces[reading.trace] = [reading]
         else:
             members.append(reading)
-    keys = {trace: _keys(trace, members) for trace, members in traces.items()}
+    keys: dict[int, str] = {}
+    for trace, members in traces.items():
+        once = _each_once(members)
+        keys |= zip(map(id, once), _keys(trace, once), strict=True)
     groups: dict[str, list[Reading]] = {}
     for reading in readings:
-        found = keys[reading.trace]
-        key = found if type(found) is str else found[id(reading)]
-        groups.setdefault(key, []).append(reading)
+        key = keys.get(id(reading))
+        if key is not None:
+            groups.setdefault(key, []).append(reading)
     return groups
 
 
-def _keys(trace: str, members: Sequence[Reading]) -> str | dict[int, str]:
-    """Return the conversation of a whole trace, or that of each of its spans.
+def _keys(trace: str, members: Sequence[Reading]) -> list[str]:
+    """Return the conversation of each span of one trace.
 
     A span's own id; else the id of the nearest span around it that has one; else the first id in
     the trace by time; else the trace id. Spans without a trace stay apart, by root.
     """
-    own = {id(reading): conversation_id(reading) for reading in members}
-    distinct = set(own.values())
-    distinct.discard(None)
-    if trace and not distinct:
-        return trace
-    if trace and len(distinct) == 1:
-        return distinct.pop() or trace
+    own = [conversation_id(reading) for reading in members]
+    distinct = {key for key in own if key is not None}
+    if trace and len(distinct) < 2:
+        return [distinct.pop() if distinct else trace] * len(members)
+    named = dict(zip(map(id, members), own, strict=True))
     by_span = {reading.span: reading for reading in members if reading.span}
-    named = [(reading.start, key) for reading in members if (key := own[id(reading)]) is not None]
-    first = min(named, default=(0, trace))[1] if trace else None
-    keys = {}
+    starts = [(reading.start, key) for reading, key in zip(members, own, strict=True) if key]
+    first = min(starts, default=(0, trace))[1] if trace else None
+    keys = []
     for reading in members:
         chain = _chain(reading, by_span)
-        inherited = next((key for r in chain if (key := own[id(r)]) is not None), None)
-        keys[id(reading)] = inherited or first or _apart(chain[-1])
+        inherited = next((key for r in chain if (key := named[id(r)]) is not None), None)
+        keys.append(inherited or first or _apart(chain[-1]))
     return keys
 
 
@@ -83,5 +107,5 @@ def _apart(root: Reading) -> str:
     """Name the conversation of spans that carry neither a trace nor a conversation id."""
     if root.span:
         return f"span:{root.span}"
-    content = jsonio.text([root.name, root.start, *map(str, sorted(root.__dict__.items()))])
+    content = jsonio.text([root.name, root.start, *map(str, sorted(vars(root).items()))])
     return f"span:{hashlib.sha256(content.encode('utf-8', 'replace')).hexdigest()[:16]}"

@@ -8,7 +8,7 @@ from whileai_core.dialects.spans.families import FAMILIES
 from whileai_core.dialects.spans.families.family import MODEL, TOOL
 from whileai_core.dialects.spans.functions import function_arguments, function_output
 from whileai_core.dialects.spans.histories import history_of
-from whileai_core.dialects.spans.indexed import listed, unlayered
+from whileai_core.dialects.spans.indexed import listed
 from whileai_core.dialects.spans.reading import Reading
 from whileai_core.dialects.spans.slots import EVENT_READERS, KINDS_BY_NAME, SLOTS
 
@@ -30,8 +30,7 @@ def read(span: Span, reward_keys: Iterable[str] = ()) -> Reading:
         reward_keys: Attributes that may hold the reward, by precedence.
     """
     reading = Reading(span)
-    odd = _take_fields(span, reading.__dict__)
-    _place_messages(reading, reading.__dict__)
+    odd = _take_fields(span, reading)
     if not reading.kind:
         _guess_kind(reading)
     if odd:
@@ -50,7 +49,7 @@ def read(span: Span, reward_keys: Iterable[str] = ()) -> Reading:
     return reading
 
 
-def _take_fields(span: Span, fields: dict[str, Any]) -> list[tuple[str, Any, Slot]]:
+def _take_fields(span: Span, reading: Reading) -> list[tuple[str, Any, Slot]]:
     """Put the attributes with a place of their own there; return those that ask for more."""
     ranks: dict[str, int] = {}
     odd: list[tuple[str, Any, Slot]] = []
@@ -63,21 +62,13 @@ def _take_fields(span: Span, fields: dict[str, Any]) -> list[tuple[str, Any, Slo
         field = slot.field
         if slot.kinds:
             value = slot.kinds.get(str(value).strip('"').lower())
-        if field and value and slot.rank < ranks.get(field, slot.rank + 1):
-            ranks[field] = slot.rank
-            fields[field] = value
+        if field and value is not None:
+            rank = ranks.get(field)
+            if rank is None or slot.rank < rank:
+                ranks[field] = slot.rank
+                # Not by __dict__: while that is not asked for, instances share their keys.
+                setattr(reading, field, value)
     return odd
-
-
-def _place_messages(reading: Reading, fields: dict[str, Any]) -> None:
-    if "input" in fields:
-        reading.inputs = (_plain(fields.pop("input")),)
-    if "output" in fields:
-        reading.outputs = (_plain(fields.pop("output")),)
-
-
-def _plain(messages: Any) -> Any:
-    return unlayered(messages) if type(messages) is list else messages
 
 
 def _guess_kind(reading: Reading) -> None:
@@ -101,9 +92,9 @@ def _take_indexed(odd: list[tuple[str, Any, Slot]], reading: Reading) -> None:
         items = next((found for found in map(listed, by_prefix.values()) if found), None)
         if items is None:
             continue
-        if target == "input" and not reading.inputs:
+        if target == "messages_in" and not reading.inputs:
             reading.given(items)
-        elif target == "output" and not reading.outputs:
+        elif target == "messages_out" and not reading.outputs:
             reading.gave([_as_reply(item) for item in items])
         elif target == "tools" and reading.tools is None:
             reading.tools = items

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.dialects.spans.families.family import TOOL
+from whileai_core.dialects.spans.indexed import unlayered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,6 +69,16 @@ class Reading:
         self.name = span.name
         self.failed = span.failed
         self.message = span.message
+
+    def _set_messages_in(self, payload: Any) -> None:
+        self.inputs = (unlayered(payload) if type(payload) is list else payload,)
+
+    def _set_messages_out(self, payload: Any) -> None:
+        self.outputs = (unlayered(payload) if type(payload) is list else payload,)
+
+    # What families name their message attributes; there is one payload of each.
+    messages_in = property(fset=_set_messages_in)
+    messages_out = property(fset=_set_messages_out)
 
     def given(self, payload: Any) -> None:
         """Add a payload of messages the model was given."""

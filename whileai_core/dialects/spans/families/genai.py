@@ -117,8 +117,8 @@ FAMILY = Family(
             "gen_ai.session.id",
             "thread.id",
         ),
-        "input": ("gen_ai.input.messages", "gen_ai.prompt"),
-        "output": ("gen_ai.output.messages", "gen_ai.completion"),
+        "messages_in": ("gen_ai.input.messages", "gen_ai.prompt"),
+        "messages_out": ("gen_ai.output.messages", "gen_ai.completion"),
         "system": ("gen_ai.system_instructions",),
         "arguments": (
             "gen_ai.tool.call.arguments",

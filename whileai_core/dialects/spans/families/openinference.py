@@ -8,8 +8,8 @@ FAMILY = Family(
     name="openinference",
     namespaces=("llm.", "input.", "output.", "openinference.", "tool."),
     fields={
-        "input": ("llm.input_messages",),
-        "output": ("llm.output_messages",),
+        "messages_in": ("llm.input_messages",),
+        "messages_out": ("llm.output_messages",),
         "value_in": ("input.value",),
         "value_out": ("output.value",),
         "tokens_in": ("llm.token_count.prompt",),
@@ -34,8 +34,8 @@ FAMILY = Family(
         }
     },
     indexed={
-        "llm.input_messages": "input",
-        "llm.output_messages": "output",
+        "llm.input_messages": "messages_in",
+        "llm.output_messages": "messages_out",
         "llm.tools": "tools",
     },
 )

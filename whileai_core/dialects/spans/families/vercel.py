@@ -48,7 +48,7 @@ FAMILY = Family(
     name="vercel",
     namespaces=("ai.",),
     fields={
-        "input": ("ai.prompt.messages",),
+        "messages_in": ("ai.prompt.messages",),
         "arguments": ("ai.toolCall.args", "ai.toolCall.input"),
         "result": ("ai.toolCall.result", "ai.toolCall.output"),
         "tool_name": ("ai.toolCall.name",),
