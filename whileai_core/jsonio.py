@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 _LONG_DIGITS = re.compile(rb"\d{20}|-\d{19}")
 _DIGITS_TO_ZERO = bytes.maketrans(b"123456789-", b"0" * 10)
 _LONG_RUN = b"0" * 20
-_BEFORE_NUMBERS = (b"", b" ", b"\t", b"\r", b"\n", b",", b":", b"[")
+# The last three end an escaped line break or tab, in JSON text inside a JSON string.
+_BEFORE_NUMBERS = (b"", b" ", b"\t", b"\r", b"\n", b",", b":", b"[", b"n", b"r", b"t")
 _REST_OF_RUN = re.compile(rb"0*")
 # From about this size on numpy is quicker by more than its import costs in the end.
 _WORTH_NUMPY = 8 * 1024

@@ -190,6 +190,17 @@ def test_big_integers_stay_whole() -> None:
     assert row["steps"][1]["arguments"] == {"id": 98765432109876543210}
 
 
+@pytest.mark.parametrize("gap", ["", " ", "\n", "\t"])
+def test_big_integers_in_arguments_stay_whole(gap: str) -> None:
+    number = 98765432109876543210
+    function = {"name": "f", "arguments": f'{{"id":{gap}{number}}}'}
+    calls = [{"id": "1", "type": "function", "function": function}]
+    messages: list[Any] = [{"role": "user", "content": "hi"}]
+    messages.append({"role": "assistant", "content": None, "tool_calls": calls})
+    (row,) = load_traces(json.dumps({"messages": messages}))
+    assert row["steps"][1]["arguments"] == {"id": number}
+
+
 def test_deep_nesting_in_memory_is_kept() -> None:
     value: Any = "leaf"
     for _ in range(5000):
