@@ -597,3 +597,11 @@ def test_plumbing_carries_no_content() -> None:
     assert not carries_content(Span(attributes={"http.method": "GET", "session.id": "s"}))
     assert carries_content(Span(attributes={"gen_ai.prompt": "a"}))
     assert carries_content(Span(name="execute_tool f"))
+
+
+def test_a_thread_of_the_machine_is_no_conversation() -> None:
+    talk = {"gen_ai.prompt": "q", "thread.id": "t-9"}
+    assert rows_from_otel([span(1, talk)])[0]["conversation_id"] == "t-9"
+    for machine in ({"thread.id": 12}, {"thread.id": "12", "thread.name": "main"}):
+        rows = rows_from_otel([span(1, talk | machine), span(2, talk | machine, traceId="ab" * 16)])
+        assert len(rows) == 2

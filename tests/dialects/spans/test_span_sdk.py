@@ -49,6 +49,7 @@ def finished() -> Sequence[ReadableSpan]:
 def test_what_the_console_exporter_prints_is_read(finished: Sequence[ReadableSpan]) -> None:
     printed = [json.loads(item.to_json()) for item in finished]
     [row] = rows_from_otel(printed)
+    assert rows_from_otel(finished) == [row]
     assert (row["prompt"], row["final_text"], row["conversation_id"]) == (
         "Pay 9",
         "It failed.",

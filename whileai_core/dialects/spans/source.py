@@ -43,7 +43,8 @@ def rows_from_otel(source: object, *, reward_keys: Iterable[str] = REWARD_KEYS) 
 
     Args:
         source: An OTLP batch or an iterable of batches or spans; a path, folder, glob or URL of
-            files with them, JSON or protobuf, packed or not; JSON text; bytes; an open file.
+            files with them, JSON or protobuf, packed or not; JSON text; bytes; an open file;
+            finished spans of the Python SDK.
         reward_keys: Attributes that may hold the reward, by precedence; the first value in
             [0, 1] of the conversation counts.
 
@@ -101,12 +102,20 @@ def _records(source: Any) -> Iterator[Record | Reject | Ignored]:
         yield Record(dict(source), Origin(MEMORY))
     else:
         for number, item in enumerate(source, 1):
-            if isinstance(item, bytes | bytearray | memoryview):
-                yield from _parsed(bytes_parts(bytes(item)))
-            elif isinstance(item, str) and item.lstrip()[:1] in ("{", "["):
-                yield from _parsed(bytes_parts(item.encode("utf-8", "surrogatepass")))
-            else:
-                yield Record(item, Origin(MEMORY, f"item {number}"))
+            yield from _item_records(item, Origin(MEMORY, f"item {number}"))
+
+
+def _item_records(item: Any, origin: Origin) -> Iterator[Record | Reject | Ignored]:
+    if isinstance(item, bytes | bytearray | memoryview):
+        yield from _parsed(bytes_parts(bytes(item)))
+        return
+    text = item
+    if callable(getattr(item, "to_json", None)):  # the Python SDK's own spans
+        text = item.to_json()
+    if isinstance(text, str) and text.lstrip()[:1] in ("{", "["):
+        yield from _parsed(bytes_parts(text.encode("utf-8", "surrogatepass")))
+    else:
+        yield Record(item, origin)
 
 
 def _parsed(parts: Iterator[Part]) -> Iterator[Record | Reject | Ignored]:

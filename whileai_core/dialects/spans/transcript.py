@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from whileai_core.dialects.events import Ask, Call, Event, Instruct, Result, Say
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Sequence
 
     from whileai_core.rows import Step
 
@@ -56,9 +56,11 @@ class Transcript:
         self.instructions: list[str] = []
         self._turns: list[str] = []
         self._traces: set[str] = set()
-        self._calls: list[_Known] = []
+        self._by_turn: dict[int, list[_Known]] = {}
         self._by_id: dict[str, list[_Known]] = {}
-        self._by_name: dict[str, list[_Known]] = {}
+        self._by_span: dict[str, _Known] = {}
+        # Calls of each tool that messages told and no span has claimed yet, in order.
+        self._unclaimed: dict[str, dict[_Known, None]] = {}
         self._settled: set[str] = set()
 
     def knows(self, message: Any) -> bool:
@@ -129,7 +131,7 @@ class Transcript:
         call_id: str | None,
         span: str,
         failed: bool,
-        around: Container[str],
+        around: Sequence[str],
     ) -> Step:
         """Take one tool span and return its step.
 
@@ -147,7 +149,7 @@ class Transcript:
             step: Step = {"tool": name, "arguments": {} if arguments is None else arguments}
             known = self._remember(step, call_id, max(len(self._turns) - 1, 0), span)
         else:
-            known.span = known.span or span
+            self._claim(known, span)
             if arguments is not None and not known.step["arguments"]:
                 known.step["arguments"] = arguments
         if result is not None or failed or "result" not in known.step:
@@ -233,8 +235,8 @@ class Transcript:
                 return same
         return [
             known
-            for known in self._by_name.get(call.name, ())
-            if known.turn == turn
+            for known in self._by_turn.get(turn, ())
+            if known.step["tool"] == call.name
             and (known.id is None or not call.id)
             and _same(known.step["arguments"], call.arguments)
         ]
@@ -256,9 +258,7 @@ class Transcript:
                 open_calls = [known for known in same if known.step.get("result") is None]
                 return open_calls[0] if open_calls else same[-1]
         candidates = [
-            known
-            for known in self._calls
-            if known.turn == turn and (known.id is None or not result.id)
+            known for known in self._by_turn.get(turn, ()) if known.id is None or not result.id
         ]
         if result.name:
             candidates = [known for known in candidates if known.step["tool"] == result.name]
@@ -274,7 +274,7 @@ class Transcript:
         arguments: Any,
         result: Any,
         call_id: str | None,
-        around: Container[str],
+        around: Sequence[str],
     ) -> _Known | None:
         """Find the step of a tool span, if messages or another span of the same call made it."""
         for known in self._by_id.get(call_id, ()) if call_id else ():
@@ -283,10 +283,11 @@ class Transcript:
             ):
                 return known
         best: _Known | None = None
-        for known in self._by_name.get(name, ()):
-            # Claimed means by another span; of nested spans one call was made, by two tracers.
-            claimed = known.span and known.span not in around
-            if not claimed and _can_be(known, arguments, result, call_id):
+        # Of nested spans of one tool one call was made, by two tracers.
+        outer = [self._by_span[span] for span in around if span in self._by_span]
+        nested = [known for known in outer if known.step["tool"] == name]
+        for known in (*nested, *self._unclaimed.get(name, ())):
+            if _can_be(known, arguments, result, call_id):
                 if self._waits(known):
                     best = known
                     break
@@ -296,6 +297,12 @@ class Transcript:
             self._by_id.setdefault(call_id, []).append(best)
         return best
 
+    def _claim(self, known: _Known, span: str) -> None:
+        if not known.span and span:
+            known.span = span
+            self._by_span[span] = known
+            self._unclaimed.get(known.step["tool"], {}).pop(known, None)
+
     def _waits(self, known: _Known) -> bool:
         """Tell whether a call of the present turn has no result yet."""
         return known.turn >= len(self._turns) - 1 and known.step.get("result") is None
@@ -303,10 +310,13 @@ class Transcript:
     def _remember(self, step: Step, call_id: str | None, turn: int, span: str = "") -> _Known:
         known = _Known(step, call_id, turn, span)
         self.steps.append(step)
-        self._calls.append(known)
-        self._by_name.setdefault(step["tool"], []).append(known)
+        self._by_turn.setdefault(turn, []).append(known)
         if call_id:
             self._by_id.setdefault(call_id, []).append(known)
+        if span:
+            self._by_span[span] = known
+        else:
+            self._unclaimed.setdefault(step["tool"], {})[known] = None
         return known
 
 

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from whileai_core.dialects.spans.reading import Reading
     from whileai_core.dialects.spans.span import Span, SpanEvent
 
+_CONVERSATIONS = (
+    "gen_ai.conversation.id",
+    "conversation.id",
+    "session.id",
+    "gen_ai.session.id",
+    "thread.id",
+)
 _ROLES = {
     "gen_ai.system.message": "system",
     "gen_ai.user.message": "user",
@@ -92,7 +99,13 @@ def _as_message(role: str, content: Any, about: dict[str, Any]) -> dict[str, Any
 
 
 def _finish(span: Span, reading: Reading) -> None:
-    """Read any-agent's list of `{"tool.name", "tool.args"}` as the calls of one message."""
+    """Tell threads of talk from threads of the machine, and read any-agent's calls.
+
+    Any-agent writes the calls of one message as a list of `{"tool.name", "tool.args"}`.
+    """
+    thread = span.attributes.get("thread.id")
+    if type(thread) is int or "thread.name" in span.attributes:
+        reading.conversation = None if reading.conversation == thread else reading.conversation
     calls = decoded(reading.value_out)
     if (
         isinstance(calls, list)
@@ -110,13 +123,7 @@ FAMILY = Family(
     name="genai",
     namespaces=("gen_ai.",),
     fields={
-        "conversation": (
-            "gen_ai.conversation.id",
-            "conversation.id",
-            "session.id",
-            "gen_ai.session.id",
-            "thread.id",
-        ),
+        "conversation": _CONVERSATIONS,
         "messages_in": ("gen_ai.input.messages", "gen_ai.prompt"),
         "messages_out": ("gen_ai.output.messages", "gen_ai.completion"),
         "system": ("gen_ai.system_instructions",),
@@ -171,5 +178,5 @@ FAMILY = Family(
         **dict.fromkeys(_ROLES, _message),
     },
     finish=_finish,
-    finish_on=("gen_ai.output",),
+    finish_on=("gen_ai.output", "thread.id"),
 )
