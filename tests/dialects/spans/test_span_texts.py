@@ -26,6 +26,11 @@ def test_plain_texts_stay_whole_even_in_brackets() -> None:
     assert (row["prompt"], row["final_text"]) == ("[urgent] where is it?", "[1] In Leeds.")
 
 
+def test_a_list_of_plain_texts_is_read_as_texts() -> None:
+    [row] = rows_from_otel([span(1, {"gen_ai.prompt": ["hi"], "gen_ai.completion": '["a", "b"]'})])
+    assert (row["prompt"], row["final_text"]) == ("hi", "b")
+
+
 def test_a_structured_answer_is_the_reply_as_written() -> None:
     [row] = rows_from_otel([span(1, {"gen_ai.prompt": "q", "gen_ai.completion": '{"answer": 42}'})])
     assert row["final_text"] == '{"answer": 42}'

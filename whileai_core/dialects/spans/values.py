@@ -61,7 +61,7 @@ def input_events(payload: Any) -> list[Event]:
     """Return what input messages say; a plain text is one ask, a fragment of JSON is none."""
     value = decoded(payload)
     if not isinstance(value, str):
-        return events_of(value, joiner=JOINER)
+        return events_of(value, joiner=JOINER) or [Ask(text) for text in _texts(value)]
     if not value.strip():
         return []
     if not is_fragment(value):
@@ -80,13 +80,20 @@ def output_events(payload: Any, value: Any) -> list[Event]:
         events = events_of(_with_role(value), joiner=JOINER)
         if not events and isinstance(payload, str) and _is_plain_object(value):
             return [Say(payload)]
-        return events
+        return events or [Say(text) for text in _texts(value)]
     if not value.strip():
         return []
     if is_fragment(value):
         events = events_of(mended(value), joiner=JOINER)
         return events if events or '"role"' in value else [Say(value)]
     return [Say(value)]
+
+
+def _texts(value: Any) -> list[str]:
+    """Return a list of plain texts, as completions without messages write them, else none."""
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return value
+    return []
 
 
 def _with_role(value: Any) -> Any:
