@@ -11,10 +11,8 @@ _HEX = re.compile(r"[0-9a-f]+")
 _TRACE_BYTES = 16
 _SPAN_BYTES = 8
 # Lower-case hex and not all zeros, which means "none".
-_USUAL = {
-    size: re.compile(rf"(?!0+$)[0-9a-f]{{{2 * size}}}").fullmatch
-    for size in (_TRACE_BYTES, _SPAN_BYTES)
-}
+_usual_trace_id = re.compile(r"(?!0+$)[0-9a-f]{32}").fullmatch
+_usual_span_id = re.compile(r"(?!0+$)[0-9a-f]{16}").fullmatch
 _FRACTION = re.compile(r"\.(\d{1,9})\d*")
 
 # Magnitudes that tell the unit of a bare number: dates from 2001 on, in each unit.
@@ -26,18 +24,20 @@ _SECONDS_FROM = 10**9
 
 def trace_id(value: object) -> str:
     """Return a trace id as 32 lower-case hex digits, or the producer's text if it is no such id."""
+    if type(value) is str and _usual_trace_id(value):
+        return value
     return _identifier(value, _TRACE_BYTES)
 
 
 def span_id(value: object) -> str:
     """Return a span id as 16 lower-case hex digits, or the producer's text if it is no such id."""
+    if type(value) is str and _usual_span_id(value):
+        return value
     return _identifier(value, _SPAN_BYTES)
 
 
 def _identifier(value: object, size: int) -> str:
     if type(value) is str:
-        if _USUAL[size](value) is not None:
-            return value
         return _text_identifier(value.strip(), size)
     if type(value) is int:
         return f"{value:0{2 * size}x}" if 0 < value < 1 << (8 * size) else ""

@@ -37,8 +37,9 @@ def read(span: Span, reward_keys: Iterable[str] = ()) -> Reading:
         _take_indexed(odd, reading)
     if span.events:
         _take_events(span, reading)
-    for finish in _finishes(odd):
-        finish(span, reading)
+    if odd:
+        for finish in _finishes(odd):
+            finish(span, reading)
     if reading.value_in is not None or reading.value_out is not None:
         _place_values(reading)
     if len(reading.inputs) == 1:
@@ -124,8 +125,6 @@ def _take_score(attributes: dict[str, Any], reading: Reading) -> None:
 
 def _finishes(odd: list[tuple[str, Any, Slot]]) -> list[Callable[[Span, Reading], None]]:
     """Return what the families have to finish, each once, in order of precedence."""
-    if not odd:
-        return []
     asked = {slot.finish.name for _, _, slot in odd if slot.finish is not None}
     return [
         family.finish for family in FAMILIES if family.name in asked and family.finish is not None
