@@ -24,13 +24,14 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(PIP) install --constraint constraints.txt --editable ".[parquet,redaction]" --group dev
+	$(PIP) install --constraint constraints.txt --editable ".[parquet,redaction,postgres]" --group dev
 	touch $@
 
 demo: setup
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
 test: $(VENV)/.installed-dev
+	@sh .ci/postgres
 	$(BIN)/python -m pytest
 
 check: $(VENV)/.installed-dev

@@ -1,99 +1,69 @@
-"""A gate served over real HTTP on loopback, shared by a module; every test has own accounts."""
+"""Gates on SQLite and on PostgreSQL, served for a module; every test has own accounts."""
 
 from __future__ import annotations
 
-import asyncio
-import threading
-import uuid
+import contextlib
+import dataclasses
+import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
-import uvicorn
+from gate_kit import Served, User
+from postgres_kit import Cluster, find_programs, running_cluster
 
-from whileai_core.gate.admin import create_key
-from whileai_core.gate.app import create_app
-from whileai_core.gate.server import listen
 from whileai_core.gate.settings import GateSettings
 
 
-@dataclass
-class User:
-    """An account's view of a gate."""
-
-    http: httpx.Client
-    key: str
-
-    def call(self, method: str, path: str, status: int, **options: Any) -> Any:
-        """Make a call with the key, check its status, return the JSON."""
-        headers = {"X-Api-Key": self.key} | options.pop("headers", {})
-        reply = self.http.request(method, path, headers=headers, **options)
-        assert reply.status_code == status, reply.text
-        return reply.json()
-
-    def create(self, **fields: Any) -> tuple[str, str]:
-        """Create a dataset; return its id and upload address."""
-        made = self.call("POST", "/datasets", 201, json={"name": "set"} | fields)
-        return made["datasetId"], made["uploadUrl"]
-
-    def push(self, data: bytes, **fields: Any) -> str:
-        """Create, upload and finalize a dataset; return its id."""
-        dataset, url = self.create(**fields)
-        assert self.http.put(url, content=data).status_code == 200
-        self.call("POST", f"/datasets/{dataset}/finalize", 200)
-        return dataset
-
-    def fetch(self, dataset: str) -> bytes:
-        """Download a dataset's only part."""
-        grant = self.call("GET", f"/datasets/{dataset}/download", 200)
-        (url,) = grant["parts"]
-        reply = self.http.get(url)
-        assert reply.status_code == 200
-        return reply.content
-
-    def listed(self) -> list[str]:
-        """Return the ids of the datasets listed."""
-        return [row["datasetId"] for row in self.call("GET", "/datasets", 200)["datasets"]]
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Cluster]:
+    """One PostgreSQL server a session; skips where there are no programs to start one."""
+    programs = find_programs()
+    if programs is None:
+        reason = "PostgreSQL is not installed (Debian: apt-get install postgresql)"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with running_cluster(programs) as cluster:
+        yield cluster
 
 
-class Served:
-    """A gate served by uvicorn in a thread."""
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def new_database(request: pytest.FixtureRequest) -> Callable[[], str | None]:
+    """Make fresh databases, SQLite's or PostgreSQL's: every test that uses this runs on both.
 
-    def __init__(self, settings: GateSettings) -> None:
-        self.settings = settings
-        self._listener = listen("127.0.0.1", 0)
-        self.origin = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        config = uvicorn.Config(create_app(settings), lifespan="on", log_config=None)
-        self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(
-            target=self._server.run, kwargs={"sockets": [self._listener]}
-        )
-        self.http = httpx.Client(base_url=self.origin, timeout=30)
+    None stands for SQLite in the folder of a gate.
+    """
+    if request.param == "sqlite":
+        return lambda: None
+    cluster: Cluster = request.getfixturevalue("postgres")
+    return cluster.new_database
 
-    def __enter__(self) -> Served:
-        self._thread.start()
-        while not self._server.started and self._thread.is_alive():
-            threading.Event().wait(0.01)
-        assert self._server.started
-        return self
 
-    def __exit__(self, *_exc: object) -> None:
-        self.http.close()
-        self._server.should_exit = True
-        self._thread.join()
-        self._listener.close()
+@pytest.fixture
+def database_url(
+    new_database: Callable[[], str | None], monkeypatch: pytest.MonkeyPatch
+) -> str | None:
+    """A fresh database, which the environment names too."""
+    url = new_database()
+    if url is not None:
+        monkeypatch.setenv("WHILEAI_GATE_DATABASE_URL", url)
+    return url
 
-    def user(self) -> User:
-        """Make a new account and return its view."""
-        key = asyncio.run(create_key(uuid.uuid4().hex, settings=self.settings))
-        return User(self.http, key)
+
+@pytest.fixture
+def gate_settings(tmp_path: Path, database_url: str | None) -> GateSettings:
+    """Settings of an empty gate."""
+    return GateSettings(folder=tmp_path / "gate", database_url=database_url)
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with Served(GateSettings(folder=tmp_path_factory.mktemp("gate"))) as gate:
+def served(
+    new_database: Callable[[], str | None], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("gate")
+    with Served(GateSettings(folder=folder, database_url=new_database())) as gate:
         yield gate
 
 
@@ -108,19 +78,15 @@ def user(served: Served) -> User:
 
 
 @pytest.fixture
-def serve_with(tmp_path: Any) -> Iterator[Callable[..., Served]]:
-    """Serve further gates with settings of a test's own."""
-    running: list[Served] = []
+def serve_with(gate_settings: GateSettings) -> Iterator[Callable[..., Served]]:
+    """Serve further gates, on one store, with settings of a test's own."""
+    with contextlib.ExitStack() as running:
 
-    def start(**settings: Any) -> Served:
-        gate = Served(GateSettings(folder=tmp_path / "gate", **settings))
-        gate.__enter__()
-        running.append(gate)
-        return gate
+        def start(**settings: Any) -> Served:
+            chosen = dataclasses.replace(gate_settings, **settings)
+            return running.enter_context(Served(chosen))
 
-    yield start
-    for gate in running:
-        gate.__exit__()
+        yield start
 
 
 @pytest.fixture

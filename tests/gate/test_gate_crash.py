@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from gate_kit import run_sql
 
 from whileai_core.errors import SettingsError, StoreError
 from whileai_core.gate.admin import create_key
@@ -46,7 +46,7 @@ class _Process:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path: Path, database_url: str | None) -> Path:
     return tmp_path
 
 
@@ -159,10 +159,7 @@ def test_blobs_given_up_are_collected_at_the_next_start(home: Path) -> None:
     key = new_key()
     writer = blobs.writer(key)
     writer.commit()
-    connection = sqlite3.connect(settings.folder / "gate.db")
-    with connection:
-        connection.execute("INSERT INTO garbage VALUES (?, 1)", (key,))
-    connection.close()
+    run_sql(settings, f"INSERT INTO garbage VALUES ('{key}', 1)")
     asyncio.run(create_key("team", settings=settings))
     with pytest.raises(FileNotFoundError):
         blobs.open(key)

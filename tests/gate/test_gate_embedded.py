@@ -21,6 +21,8 @@ from whileai_core.gate.embedded import embedded_gate
 from whileai_core.gate.settings import GateSettings
 from whileai_core.settings import Settings
 
+pytestmark = pytest.mark.usefixtures("database_url")
+
 
 def _client(gate: Any, key: str | None = None) -> httpx.AsyncClient:
     return httpx.AsyncClient(
@@ -170,7 +172,10 @@ def test_an_unusable_home_is_one_clear_error(tmp_path: Path) -> None:
         asyncio.run(_listed(tmp_path))
 
 
-def test_a_file_that_is_no_database_is_one_clear_error(tmp_path: Path) -> None:
+def test_a_file_that_is_no_database_is_one_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("WHILEAI_GATE_DATABASE_URL", raising=False)
     (tmp_path / "gate").mkdir()
     (tmp_path / "gate" / "gate.db").write_bytes(b"not a database at all" * 100)
     with pytest.raises(StoreError, match="database"):

@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine
+from gate_kit import run_sql
+from sqlalchemy import Connection, inspect
 
 import whileai_core.gate.migrations as migrations
 from whileai_core.errors import StoreError
+from whileai_core.gate.database import create_engine, database_url
 from whileai_core.gate.settings import GateSettings
 from whileai_core.gate.state import open_gate
 from whileai_core.gate.tables import Base
 
 
-async def _open(folder: Path) -> None:
-    async with open_gate(GateSettings(folder=folder)):
+async def _open(settings: GateSettings) -> None:
+    async with open_gate(settings):
         pass
+
+
+def _tables(settings: GateSettings) -> list[str]:
+    engine = create_engine(database_url(settings))
+
+    async def names() -> list[str]:
+        async with engine.connect() as connection:
+            found = await connection.run_sync(lambda sync: inspect(sync).get_table_names())
+        await engine.dispose()
+        return found
+
+    return asyncio.run(names())
 
 
 def test_the_known_head_is_the_newest_migration() -> None:
@@ -33,34 +47,43 @@ def test_the_known_head_is_the_newest_migration() -> None:
     assert ScriptDirectory.from_config(config).get_heads() == [migrations.HEAD]
 
 
-def test_migrations_make_the_tables_the_code_uses(tmp_path: Path) -> None:
-    asyncio.run(_open(tmp_path))
-    engine = create_engine(f"sqlite:///{tmp_path / 'gate.db'}")
-    with engine.connect() as connection:
+def test_migrations_make_the_tables_the_code_uses(gate_settings: GateSettings) -> None:
+    def differences(connection: Connection) -> list[Any]:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
-        assert compare_metadata(context, Base.metadata) == []
-    engine.dispose()
+        return list(compare_metadata(context, Base.metadata))
+
+    async def compare() -> list[Any]:
+        await _open(gate_settings)
+        engine = create_engine(database_url(gate_settings))
+        async with engine.connect() as connection:
+            found = await connection.run_sync(differences)
+        await engine.dispose()
+        return found
+
+    assert asyncio.run(compare()) == []
 
 
 def test_the_database_is_in_wal_mode(tmp_path: Path) -> None:
-    asyncio.run(_open(tmp_path))
-    connection = sqlite3.connect(tmp_path / "gate.db")
-    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    connection.close()
+    settings = GateSettings(folder=tmp_path)
+    asyncio.run(_open(settings))
+    assert run_sql(settings, "PRAGMA journal_mode") == [("wal",)]
 
 
 _REOPEN = """
 import asyncio, sys
 from pathlib import Path
+from typing import Any
 from whileai_core.gate.settings import GateSettings
 from whileai_core.gate.state import open_gate
+from whileai_core.settings import Settings
 async def main():
-    async with open_gate(GateSettings(folder=Path(sys.argv[1]))):
+    async with open_gate(GateSettings.from_settings(Settings(home=Path(sys.argv[1])))):
         print("alembic" in sys.modules)
 asyncio.run(main())
 """
 
 
+@pytest.mark.usefixtures("database_url")
 def test_a_current_database_opens_without_alembic(tmp_path: Path) -> None:
     command = [sys.executable, "-c", _REOPEN, str(tmp_path)]
     seen = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(2)]
@@ -68,7 +91,7 @@ def test_a_current_database_opens_without_alembic(tmp_path: Path) -> None:
 
 
 def test_an_upgrade_that_dies_half_way_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    gate_settings: GateSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from alembic.operations import Operations
 
@@ -84,19 +107,15 @@ def test_an_upgrade_that_dies_half_way_leaves_nothing(
 
     monkeypatch.setattr(Operations, "create_index", failing)
     with pytest.raises(StoreError):
-        asyncio.run(_open(tmp_path))
-    connection = sqlite3.connect(tmp_path / "gate.db")
-    assert connection.execute("SELECT name FROM sqlite_master").fetchall() == []
-    connection.close()
-    monkeypatch.undo()
-    asyncio.run(_open(tmp_path))
+        asyncio.run(_open(gate_settings))
+    assert _tables(gate_settings) == []
+    monkeypatch.setattr(Operations, "create_index", real)
+    asyncio.run(_open(gate_settings))
+    assert "datasets" in _tables(gate_settings)
 
 
-def test_a_database_of_a_newer_release_is_refused(tmp_path: Path) -> None:
-    asyncio.run(_open(tmp_path))
-    connection = sqlite3.connect(tmp_path / "gate.db")
-    with connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    connection.close()
+def test_a_database_of_a_newer_release_is_refused(gate_settings: GateSettings) -> None:
+    asyncio.run(_open(gate_settings))
+    run_sql(gate_settings, "UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(StoreError, match="newer release"):
-        asyncio.run(_open(tmp_path))
+        asyncio.run(_open(gate_settings))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+import anyio
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
+from whileai_core.gate import jobs
 from whileai_core.gate.hangup import HangUp
 from whileai_core.gate.http import error_response
 from whileai_core.gate.middleware import RequestLog
@@ -19,12 +21,14 @@ from whileai_core.gate.routes import (
     datasets,
     health,
     hub,
+    otlp,
     profiles,
     traces,
     transfers,
 )
 from whileai_core.gate.settings import GateSettings
 from whileai_core.gate.state import open_gate
+from whileai_core.gate.workers import HANDLERS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -33,22 +37,40 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 # The hub comes first: `/datasets/import-hf` must win over `/datasets/{id}`.
-_SUBJECTS = (health, hub, datasets, transfers, profiles, catalog, agents, traces, credentials)
+_SUBJECTS = (
+    health,
+    hub,
+    datasets,
+    transfers,
+    profiles,
+    catalog,
+    agents,
+    traces,
+    otlp,
+    credentials,
+)
 
 
-def create_app(settings: GateSettings | None = None) -> Starlette:
+def create_app(settings: GateSettings | None = None, *, works: bool = True) -> Starlette:
     """Return the gate's application; nothing is opened before its lifespan starts.
 
     Args:
         settings: The gate's settings; by default those of the environment.
+        works: Look for background jobs as long as it runs, not only when it starts.
     """
     chosen = settings or GateSettings.from_settings()
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with open_gate(chosen) as gate:
+        async with open_gate(chosen) as gate, anyio.create_task_group() as group:
             app.state.gate = gate
+            stop = anyio.Event()
+            if works:
+                group.start_soon(jobs.work, gate, HANDLERS, stop)
+            else:  # what an earlier process left; a short-lived one has no time for a loop
+                await jobs.run_due(gate, HANDLERS)
             yield
+            stop.set()
 
     app = Starlette(
         routes=[route for subject in _SUBJECTS for route in subject.routes],

@@ -47,6 +47,6 @@ async def embedded_gate(settings: Settings | None = None) -> AsyncIterator[Embed
     Raises:
         StoreError: The folder or database cannot be used.
     """
-    app = create_app(GateSettings.from_settings(settings))
+    app = create_app(GateSettings.from_settings(settings), works=False)
     async with app.router.lifespan_context(app):
         yield EmbeddedGate(app, ORIGIN, app.state.gate.signer.embedded_key())

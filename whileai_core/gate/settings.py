@@ -27,6 +27,8 @@ class GateSettings:
         max_upload_bytes: Largest dataset accepted in one upload.
         max_json_bytes: Largest JSON request body.
         max_line_bytes: Longest line of an upload; bounds the memory of its check.
+        max_traces_bytes: Largest OTLP request, packed and unpacked.
+        lease_seconds: How long a background job of a dead process waits for another one.
     """
 
     folder: Path
@@ -37,6 +39,8 @@ class GateSettings:
     max_upload_bytes: int = 5 * 1024 * MIB
     max_json_bytes: int = 1 * MIB
     max_line_bytes: int = 64 * MIB
+    max_traces_bytes: int = 64 * MIB
+    lease_seconds: float = 60
 
     @classmethod
     def from_settings(cls, settings: Settings | None = None) -> GateSettings:

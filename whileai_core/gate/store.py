@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException
 
 from whileai_core.gate.database import now_ms
 from whileai_core.gate.garbage import note_unlinked
-from whileai_core.gate.tables import Agent, Dataset, Part, Upload
+from whileai_core.gate.tables import Account, Agent, Dataset, Part, Upload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,6 +58,29 @@ async def delete_dataset(session: AsyncSession, dataset: Dataset) -> list[str]:
     await note_unlinked(session, keys)
     await session.delete(dataset)
     return keys
+
+
+async def remove_part(session: AsyncSession, part: Part, dataset: Dataset) -> list[str]:
+    """Take a trace's part out of its dataset; return the blobs that became garbage.
+
+    A set made of traces goes with its last one.
+    """
+    key = part.blob_key
+    await note_unlinked(session, [key])
+    await session.delete(part)
+    await session.flush()
+    parts = select(func.count()).where(Part.dataset_number == dataset.number)
+    if not await session.scalar(parts):
+        return [key, *await delete_dataset(session, dataset)]
+    dataset.rows = (dataset.rows or 0) - part.rows
+    dataset.size_bytes -= part.size_bytes
+    dataset.profile = None
+    return [key]
+
+
+async def lock_account(session: AsyncSession, account: str) -> None:
+    """Let transactions that change an account's spans and raw datasets follow each other."""
+    await session.execute(select(Account.id).where(Account.id == account).with_for_update())
 
 
 async def register_agent(session: AsyncSession, account: str, slug: str, name: str) -> Agent:

@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, Integer, String, Text, UniqueConstraint
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Text,
+    UniqueConstraint,
+)
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 # SQLite numbers rows by itself only for a column declared INTEGER.
@@ -133,6 +143,87 @@ class Part(Base):
     rows: Mapped[int] = mapped_column(BigInteger)
     trace_id: Mapped[str | None] = mapped_column(String(80), index=True)
     agent: Mapped[str | None] = mapped_column(String(200))
+
+
+class SpanRecord(Base):
+    """A span as it was taken in; parts of raw datasets are made from these, again and again.
+
+    Belongs to a trace of the account, not to a dataset: which one that is shows only when the
+    spans that name the agent are there.
+    """
+
+    __tablename__ = "spans"
+    __table_args__ = (
+        UniqueConstraint("account_id", "digest"),
+        Index("ix_spans_trace", "account_id", "trace_id"),
+        Index("ix_spans_conversation", "account_id", "conversation"),
+    )
+
+    number: Mapped[int] = mapped_column(RowNumber, primary_key=True, autoincrement=True)
+    account_id: Mapped[str] = mapped_column(ForeignKey("accounts.id", ondelete="CASCADE"))
+    trace_id: Mapped[str] = mapped_column(String(80))
+    # Of the content: a redelivery has the same one.
+    digest: Mapped[str] = mapped_column(String(64))
+    # Hash of the conversation id the span carries itself; conversations may span traces.
+    conversation: Mapped[str | None] = mapped_column(String(64))
+    # The dataset its resource asks for.
+    dataset_name: Mapped[str | None] = mapped_column(Text)
+    has_content: Mapped[bool]
+    # Compressed JSON; bytes, because spans hold what text columns refuse.
+    body: Mapped[bytes] = mapped_column(LargeBinary)
+    received_at: Mapped[int] = mapped_column(BigInteger)
+
+
+class Job(Base):
+    """Work that outlives the process which began it; done jobs are deleted.
+
+    A job is free once `lease_until` has passed. While somebody works on it the lease is renewed,
+    and `holder` says who that is.
+    """
+
+    __tablename__ = "jobs"
+    __table_args__ = (Index("ix_jobs_due", "state", "lease_until"),)
+
+    number: Mapped[int] = mapped_column(RowNumber, primary_key=True, autoincrement=True)
+    kind: Mapped[str] = mapped_column(String(32))
+    payload: Mapped[dict[str, Any]]
+    state: Mapped[str] = mapped_column(String(16))
+    holder: Mapped[str | None] = mapped_column(String(32))
+    lease_until: Mapped[int] = mapped_column(BigInteger)
+    attempts: Mapped[int] = mapped_column(Integer)
+    error: Mapped[str | None] = mapped_column(Text)
+    created_at: Mapped[int] = mapped_column(BigInteger)
+
+
+class Run(Base):
+    """A training run as its trainer reports it."""
+
+    __tablename__ = "runs"
+    __table_args__ = (UniqueConstraint("account_id", "idempotency_key"),)
+
+    number: Mapped[int] = mapped_column(RowNumber, primary_key=True, autoincrement=True)
+    id: Mapped[str] = mapped_column(String(40), unique=True)
+    account_id: Mapped[str] = mapped_column(ForeignKey("accounts.id", ondelete="CASCADE"))
+    name: Mapped[str | None] = mapped_column(Text)
+    # What else was said of it: dataset, model, trainer, configuration, final numbers.
+    facts: Mapped[dict[str, Any]]
+    status: Mapped[str] = mapped_column(String(32))
+    created_at: Mapped[int] = mapped_column(BigInteger)
+    finished_at: Mapped[int | None] = mapped_column(BigInteger)
+    idempotency_key: Mapped[str | None] = mapped_column(String(255))
+
+
+class RunLog(Base):
+    """One log entry of a run."""
+
+    __tablename__ = "run_logs"
+
+    number: Mapped[int] = mapped_column(RowNumber, primary_key=True, autoincrement=True)
+    run_number: Mapped[int] = mapped_column(
+        ForeignKey("runs.number", ondelete="CASCADE"), index=True
+    )
+    entry: Mapped[dict[str, Any]]
+    created_at: Mapped[int] = mapped_column(BigInteger)
 
 
 class Garbage(Base):

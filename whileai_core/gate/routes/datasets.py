@@ -17,15 +17,17 @@ from whileai_core.gate.database import now_ms
 from whileai_core.gate.garbage import collect, note_unlinked
 from whileai_core.gate.http import Json, JsonResponse, gate_of, idempotency_key, keyed, read_json
 from whileai_core.gate.routes.transfers import upload_url
+from whileai_core.gate.spans import delete_spans
 from whileai_core.gate.store import (
     FAILED,
     PENDING,
     READY,
     delete_dataset,
+    lock_account,
     own_dataset,
     register_agent,
 )
-from whileai_core.gate.tables import Dataset, Part, Upload
+from whileai_core.gate.tables import Dataset, Part, SpanRecord, Upload
 from whileai_core.gate.views import dataset_row
 
 if TYPE_CHECKING:
@@ -205,7 +207,10 @@ async def delete(request: Request, account: str) -> Response:
     gate = gate_of(request)
     dataset_id = request.path_params["id"]
     async with gate.database.write() as session:
+        await lock_account(session, account)
         dataset = await own_dataset(session, account, dataset_id, lock=True)
+        traces = select(Part.trace_id).where(Part.dataset_number == dataset.number)
+        await delete_spans(session, account, SpanRecord.trace_id.in_(traces))
         keys = await delete_dataset(session, dataset)
     await collect(gate.database, gate.blobs, keys)
     return JsonResponse({"deleted": True, "datasetId": dataset_id})

@@ -8,14 +8,15 @@ from sqlalchemy import func, select
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
-from whileai_core.gate import fields
-from whileai_core.gate.garbage import collect, note_unlinked
+from whileai_core.gate import fields, spans
+from whileai_core.gate.garbage import collect
 from whileai_core.gate.http import JsonResponse, gate_of, keyed
-from whileai_core.gate.store import delete_dataset
-from whileai_core.gate.tables import Dataset, Part
+from whileai_core.gate.jobs import run as run_job
+from whileai_core.gate.remake import note_remake, remake
+from whileai_core.gate.store import lock_account, remove_part
+from whileai_core.gate.tables import Dataset, Part, SpanRecord
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncSession
     from starlette.requests import Request
     from starlette.responses import Response
 
@@ -60,23 +61,18 @@ async def delete(request: Request, account: str) -> Response:
     query = query.where(Dataset.account_id == account, Part.trace_id == trace_id)
     unlinked: list[str] = []
     async with gate.database.write() as session:
+        await lock_account(session, account)
+        circle = await spans.circle_around(session, account, [trace_id])
+        await spans.delete_spans(session, account, SpanRecord.trace_id == trace_id)
         for part, dataset in (await session.execute(query.with_for_update())).all():
-            unlinked += await _delete_part(session, part, dataset)
+            unlinked += await remove_part(session, part, dataset)
+        # Its conversations may go on in other traces, whose rows then lack this part of them.
+        others = circle.traces - {trace_id}
+        claim = await note_remake(session, gate, account, others) if others else None
     await collect(gate.database, gate.blobs, unlinked)
+    if claim is not None:
+        await run_job(gate, claim, remake)
     return JsonResponse({"deleted": True, "traceId": trace_id})
-
-
-async def _delete_part(session: AsyncSession, part: Part, dataset: Dataset) -> list[str]:
-    parts = select(func.count()).where(Part.dataset_number == dataset.number)
-    if await session.scalar(parts) == 1:  # a set made of traces goes with the last one
-        return await delete_dataset(session, dataset)
-    await note_unlinked(session, [part.blob_key])
-    await session.delete(part)
-    dataset.rows = (dataset.rows or 0) - part.rows
-    dataset.size_bytes -= part.size_bytes
-    dataset.profile = None
-    await session.flush()
-    return [part.blob_key]
 
 
 def _whole(request: Request, name: str, default: int) -> int:

@@ -1,16 +1,10 @@
-"""The same gate on PostgreSQL; runs where WHILEAI_TEST_POSTGRES_URL names an empty database."""
+"""Several gates on one store, and several clients at once."""
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from typing import Any
-
-import pytest
-
-URL = os.environ.get("WHILEAI_TEST_POSTGRES_URL")
-pytestmark = pytest.mark.skipif(not URL, reason="WHILEAI_TEST_POSTGRES_URL is not set")
 
 
 def _at_once(count: int, work: Callable[[int], None]) -> None:
@@ -23,7 +17,7 @@ def _at_once(count: int, work: Callable[[int], None]) -> None:
 
 def test_gates_that_start_at_once_serve_one_database(serve_with: Callable[..., Any]) -> None:
     gates: list[Any] = []
-    _at_once(3, lambda _: gates.append(serve_with(database_url=URL)))
+    _at_once(3, lambda _: gates.append(serve_with()))
     user = gates[0].user()
     pushed: dict[str, bytes] = {}
 
@@ -39,7 +33,7 @@ def test_gates_that_start_at_once_serve_one_database(serve_with: Callable[..., A
 
 
 def test_one_idempotency_key_at_once_makes_one_dataset(serve_with: Callable[..., Any]) -> None:
-    user = serve_with(database_url=URL).user()
+    user = serve_with().user()
     made: list[str] = []
 
     def create(_: int) -> None:
@@ -53,7 +47,7 @@ def test_one_idempotency_key_at_once_makes_one_dataset(serve_with: Callable[...,
 
 
 def test_the_life_of_a_dataset(serve_with: Callable[..., Any]) -> None:
-    user = serve_with(database_url=URL).user()
+    user = serve_with().user()
     dataset, url = user.create(purpose="train", agent="a", description="d")
     user.call("POST", f"/datasets/{dataset}/finalize", 409)
     for content in (b"no\n", b'{"prompt": "a", "reward": 1}\n', b'{"prompt": "a"}\n'):
