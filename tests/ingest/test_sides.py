@@ -76,16 +76,59 @@ def test_near_copies_of_held_out_asks_are_held_out_and_template_siblings_are_not
     assert second.holdout.rows == 1
 
 
-def test_a_night_with_nothing_to_train_on_says_so(tmp_path):
-    rows = [
+def failures(words):
+    return [
         {
             "prompt": f"{word} {n} things with care",
             "steps": [{"tool": word, "arguments": {}, "result": {"status": "error"}}],
             "final_text": "",
         }
-        for n, word in enumerate(["paint", "count", "weigh", "carve", "mow"])
+        for n, word in enumerate(words)
     ]
+
+
+def test_failures_all_of_their_own_kind_leave_something_to_train_on_and_the_run_says_so(tmp_path):
+    rows = failures(["paint", "count", "weigh", "carve", "mow", "dig", "bake", "sew"])
     with Workspace("a") as workspace:
         plan = intake(workspace, write_jsonl(tmp_path / "1.jsonl", rows))
+    assert (plan.train.rows, plan.holdout.rows) == (4, 4)
+    assert "nothing or little to train on" in plan.split["warning"]
+
+
+def test_a_night_of_one_task_has_nothing_to_train_on_and_says_so(tmp_path):
+    with Workspace("a") as workspace:
+        plan = intake(workspace, write_jsonl(tmp_path / "1.jsonl", failures(["paint"])))
     assert plan.train is None
     assert "nothing is left to train on" in plan.split["warning"]
+
+
+def test_a_kind_of_flaw_held_out_once_can_be_trained_on_later(tmp_path):
+    with Workspace("a") as workspace:
+        filler = [row(n) for n in range(20)]
+        first = intake(
+            workspace, write_jsonl(tmp_path / "1.jsonl", [*filler, *failures(["paint"])])
+        )
+        remember(workspace, first)
+        assert first.split["tasks_held_out_for_a_new_flaw"] == 1
+        later = failures(["paint"])
+        later[0]["prompt"] = "Whitewash the garden fence before the guests arrive on Sunday"
+        second = intake(
+            workspace,
+            write_jsonl(tmp_path / "2.jsonl", [*(row(n) for n in range(30, 50)), *later]),
+        )
+    assert second.split["tasks_held_out_for_a_new_flaw"] == 0
+
+
+def test_another_wording_of_a_held_out_task_is_held_out_and_its_copies_do_not_leak(tmp_path):
+    filler = [row(n) for n in range(20)]
+    wordings = [
+        "Please book me a table for four at the harbour inn on Friday evening",
+        "I would like to reserve seats at the restaurant by the docks",
+    ]
+    held = [
+        {"prompt": ask, "final_text": "", "scenario_id": "table", "reward": 0} for ask in wordings
+    ]
+    copy = {"prompt": wordings[1] + "!", "final_text": "done", "scenario_id": "other"}
+    with Workspace("a") as workspace:
+        plan = intake(workspace, write_jsonl(tmp_path / "1.jsonl", [*filler, *held, copy]))
+    assert {item["prompt"] for item in plan.holdout} >= {*wordings, copy["prompt"]}

@@ -84,13 +84,21 @@ class Ledger:
             return [(value, found, shard) for value, found, shard in rows]
         return [(found, value, shard) for value, found, shard in rows]
 
-    def sides(self) -> dict[str, Side]:
-        """Return the side on which each task of earlier nights fell."""
-        return {task: side for task, side, _ in self._sides()}
+    def sides(self, tasks: Iterable[str]) -> dict[str, Side]:
+        """Return the side on which those tasks that are known first fell."""
+        return dict(self._lookup("sides", "task", ("side",), tasks))
 
     def asks(self) -> Iterator[tuple[str, Side, str]]:
         """Yield (task, side, ask) of earlier nights, to hold near copies against."""
-        yield from self._sides()
+        with self._reading() as run:
+            yield from run(
+                "SELECT task, side, ask FROM asks WHERE agent = :agent ORDER BY task, ask"
+            )
+
+    def flaws(self) -> set[str]:
+        """Return the kinds of flaw that are held out already."""
+        with self._reading() as run:
+            return {row[0] for row in run("SELECT flaw FROM flaws WHERE agent = :agent")}
 
     def last_train_dataset(self) -> str | None:
         """Return the dataset id of the last night that pushed a training set."""
@@ -143,11 +151,6 @@ class Ledger:
             )
 
     # -- plumbing
-
-    def _sides(self) -> list[tuple[str, Side, str]]:
-        with self._reading() as run:
-            found = run("SELECT task, side, ask FROM sides WHERE agent = :agent ORDER BY task")
-            return [(task, side, ask) for task, side, ask in found]
 
     def _known(self, table: str, column: str, values: Iterable[str]) -> set[str]:
         return {row[0] for row in self._lookup(table, column, (), values)}
@@ -268,8 +271,13 @@ _TABLES = (
         PRIMARY KEY (agent, trace, conversation, shard))""",
     "CREATE INDEX IF NOT EXISTS spans_by_conversation ON spans (agent, conversation)",
     """CREATE TABLE IF NOT EXISTS sides (
+        agent TEXT NOT NULL, task TEXT NOT NULL, side TEXT NOT NULL, night TEXT NOT NULL,
+        PRIMARY KEY (agent, task))""",
+    """CREATE TABLE IF NOT EXISTS asks (
         agent TEXT NOT NULL, task TEXT NOT NULL, side TEXT NOT NULL, ask TEXT NOT NULL,
-        night TEXT NOT NULL, PRIMARY KEY (agent, task))""",
+        night TEXT NOT NULL, PRIMARY KEY (agent, task, ask))""",
+    """CREATE TABLE IF NOT EXISTS flaws (
+        agent TEXT NOT NULL, flaw TEXT NOT NULL, night TEXT NOT NULL, PRIMARY KEY (agent, flaw))""",
     """CREATE TABLE IF NOT EXISTS nights (
         agent TEXT NOT NULL, number INTEGER NOT NULL, state TEXT NOT NULL,
         plan TEXT NOT NULL, result TEXT NOT NULL, PRIMARY KEY (agent, number))""",
@@ -287,6 +295,10 @@ _INSERT = {
     "revision = excluded.revision, steps = excluded.steps, night = excluded.night",
     "spans": "INSERT INTO spans (agent, trace, conversation, shard) "
     "VALUES (:agent, :trace, :conversation, :shard) ON CONFLICT DO NOTHING",
-    "sides": "INSERT INTO sides (agent, task, side, ask, night) "
+    "sides": "INSERT INTO sides (agent, task, side, night) "
+    "VALUES (:agent, :task, :side, :night) ON CONFLICT DO NOTHING",
+    "asks": "INSERT INTO asks (agent, task, side, ask, night) "
     "VALUES (:agent, :task, :side, :ask, :night) ON CONFLICT DO NOTHING",
+    "flaws": "INSERT INTO flaws (agent, flaw, night) "
+    "VALUES (:agent, :flaw, :night) ON CONFLICT DO NOTHING",
 }

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-BUCKETS = 64
+BUCKETS = 256
 HELD_BYTES = 48 * 1024 * 1024
 
 
@@ -46,11 +46,12 @@ class Spill:
             self._to_disk()
 
     def buckets(self) -> Iterator[list[dict[str, Any]]]:
-        """Yield the entries of each bucket that has any; one bucket is held at a time."""
+        """Yield the entries of each bucket that has any, once; one bucket is held at a time."""
         for index, held in enumerate(self._held):
             path = self._folder / str(index)
             lines = path.read_bytes().splitlines() if path.exists() else []
             lines += held
+            self._held[index] = []
             if lines:
                 yield [jsonio.loads(line) for line in lines]
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 DEFAULT_THRESHOLD = 0.9
-_TEXTS_AT_ONCE = 1 << 16  # the anchors are embedded again for each block
+_AT_ONCE = 16_384  # texts and anchors that are compared at a time; bounds memory
 
 
 def near_copies(
@@ -20,9 +20,9 @@ def near_copies(
     threshold: float = DEFAULT_THRESHOLD,
     embedder: object = "ngram",
 ) -> dict[int, int]:
-    """Return, for each text that is a near copy of an anchor, the position of the nearest one.
+    """Return, for each text that is a near copy of an anchor, the position of such an anchor.
 
-    Memory is that of the vectors of all anchors and of a block of texts. Empty texts copy nothing.
+    Memory does not grow with the number of texts and anchors. Empty texts copy nothing.
 
     Args:
         texts: The asks to place.
@@ -30,14 +30,16 @@ def near_copies(
         threshold: Similarity from which a text follows an anchor.
         embedder: As for `leakage_report`; the default tells asks of one template apart.
     """
-    if not anchors:
-        return {}
     found: dict[int, int] = {}
-    for start in range(0, len(texts), _TEXTS_AT_ONCE):
-        block = texts[start : start + _TEXTS_AT_ONCE]
-        copies = find_copies(block, anchors, threshold=threshold, embedder=embedder)
-        flagged = [place for place in copies.flagged.nonzero()[0].tolist() if block[place]]
-        for match in copies.matches(flagged):
-            if match.source >= 0:
-                found[start + match.text] = match.source
+    for first in range(0, len(anchors), _AT_ONCE):
+        block = anchors[first : first + _AT_ONCE]
+        waiting = [place for place, text in enumerate(texts) if text and place not in found]
+        for start in range(0, len(waiting), _AT_ONCE):
+            places = waiting[start : start + _AT_ONCE]
+            copies = find_copies(
+                [texts[place] for place in places], block, threshold=threshold, embedder=embedder
+            )
+            for match in copies.matches(copies.flagged.nonzero()[0].tolist()):
+                if match.source >= 0:
+                    found[places[match.text]] = first + match.source
     return found
