@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whileai_core.errors import InputError
@@ -287,11 +287,12 @@ def _resampled_sds(
     means = drawn @ points / len(values)
     if differences is None:
         after = np.minimum(1.0, means + effect)
-        sds: NDArray[np.float64] = np.sqrt((means * (1 - means) + after * (1 - after)) / k)
-        return sds
-    squares = drawn @ points**2 / len(values) - means**2
-    sds = np.sqrt(np.maximum(squares, 0) * len(values) / (len(values) - 1))
-    return sds
+        variances = (means * (1 - means) + after * (1 - after)) / k
+    else:
+        squares = drawn @ points**2 / len(values) - means**2
+        variances = np.maximum(squares, 0) * len(values) / (len(values) - 1)
+    deviations: NDArray[np.float64] = np.sqrt(variances)
+    return deviations
 
 
 def _add_range(report: Report, roots: Any) -> None:
@@ -300,8 +301,3 @@ def _add_range(report: Report, roots: Any) -> None:
     report["n_tasks_low"] = min(low, report["n_tasks"])
     report["n_tasks_high"] = max(high, report["n_tasks"])
     report["n_tasks_range_method"] = f"bootstrap over tasks, {_BOOTSTRAP_DRAWS} draws"
-
-
-def distinct_tasks(rows: Iterable[dict[str, Any]]) -> int:
-    """Return how many tasks rows belong to."""
-    return len(Tally.of(rows).groups)

@@ -5,6 +5,7 @@
 - `bootstrap_interval`: percentile bootstrap over tasks, the documented interval.
 - `task_rate_interval`: the mean over tasks of their pass rates, the one to read.
 - `mean_interval`: the mean over tasks of any value between 0 and 1.
+- `row_rate_interval`: the share of rows that pass, where rows of a task go together.
 
 How well they cover is measured in benchmarks/study_intervals.py; see docs/quality.md.
 """
@@ -130,15 +131,33 @@ def task_rate_interval(passed: Sequence[int], graded: Sequence[int]) -> Interval
     if seen is None:
         return None
     below, above = posterior_offsets(
-        TaskCounts(
-            [c for c, _ in outcomes], [m for _, m in outcomes], list(outcomes.values())
-        ),
+        TaskCounts([c for c, _ in outcomes], [m for _, m in outcomes], list(outcomes.values())),
         _TAIL,
     )
     angle = math.asin(math.sqrt(mean))
     allowed_low = math.sin(max(0.0, angle - max(0.0, below))) ** 2
     allowed_high = math.sin(min(math.pi / 2, angle + max(0.0, above))) ** 2
     return Interval(min(seen.low, allowed_low), max(seen.high, allowed_high))
+
+
+def row_rate_interval(passed: Sequence[int], graded: Sequence[int]) -> Interval | None:
+    """Return the 95 % interval of the share of all rows that pass.
+
+    Wilson's interval on the effective number of rows: rows of a task are alike, and N of them
+    count as N / D, D being the design effect of the ratio (Kish, 1965), at least 1.
+    """
+    n, tasks = sum(graded), len(graded)
+    if n == 0:
+        return None
+    rate = sum(passed) / n
+    effect = max(graded) if tasks < FEWEST_TASKS else 1.0
+    if 0 < rate < 1 and tasks >= FEWEST_TASKS:
+        squares = math.fsum((c - rate * m) ** 2 for c, m in zip(passed, graded, strict=True))
+        effect = squares * tasks / (tasks - 1) / (rate * (1 - rate) * n)
+    elif tasks >= FEWEST_TASKS:
+        effect = n / tasks
+    effective = n / min(max(1.0, effect), max(graded))
+    return wilson_interval(rate * effective, effective)
 
 
 def _variance(values: Sequence[float], mean: float) -> float:

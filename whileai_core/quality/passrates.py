@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from whileai_core.errors import InputError
-from whileai_core.quality.grades import is_partial, label_of
+from whileai_core.quality.grades import is_partial
 from whileai_core.quality.intervals import (
     FEWEST_TASKS,
     Interval,
@@ -25,9 +24,6 @@ from whileai_core.quality.reports import Report
 from whileai_core.quality.runconfig import run_config
 from whileai_core.quality.tasks import Group, Tally, checked_rows
 from whileai_core.quality.wording import rate_text
-
-if TYPE_CHECKING:
-    from whileai_core.rows import Row
 
 
 class PassRates(Report):
@@ -187,20 +183,3 @@ def _notes(report: PassRates, tally: Tally, min_k: int) -> list[str]:
 
 def _figure(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.2f}"
-
-
-def graded_rows(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows with a label of 0 or 1."""
-    return [row for row in rows if label_of(row) is not None]
-
-
-def pass_rate_of(tally: Tally) -> dict[str, Any]:
-    """Return pass@1 over tasks with the interval to read and both n, for other reports."""
-    groups = list(tally.graded.values())
-    interval = task_rate_interval([g.passed for g in groups], [g.graded for g in groups])
-    return {
-        "rate": _mean([group.rate for group in groups]),
-        "interval95": _listed(interval),
-        "n_tasks": len(groups),
-        "n_rows": sum(group.graded for group in groups),
-    }

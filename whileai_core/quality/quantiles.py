@@ -54,11 +54,7 @@ def incomplete_beta(x: float, a: float, b: float) -> float:
     if x >= 1:
         return 1.0
     log_front = (
-        math.lgamma(a + b)
-        - math.lgamma(a)
-        - math.lgamma(b)
-        + a * math.log(x)
-        + b * math.log1p(-x)
+        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
     )
     # The fraction converges quickly on this side of the mean only.
     if x < (a + 1) / (a + b + 2):

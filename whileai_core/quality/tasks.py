@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -116,9 +116,3 @@ def _shown(task: Task) -> str:
     if isinstance(task, int):
         return f"row {task}"
     return repr(task if len(task) <= _SHOWN_CHARACTERS else task[: _SHOWN_CHARACTERS - 1] + "…")
-
-
-def tasks_of(rows: Iterable[Row]) -> Iterator[Task]:
-    """Yield the task of each row."""
-    for position, row in enumerate(rows):
-        yield task_of(row, position)

@@ -1,0 +1,198 @@
+"""How strongly a column follows the reward inside tasks, and what chance alone would reach.
+
+Correlations are taken after centring both sides in their task. The null is that the rewards of
+a task could have fallen on its rows in any order: they are shuffled inside tasks, and whatever
+is done to find the strongest column is done again on each shuffle, the search for conjunctions
+of two columns included. The floor is the quantile of these maxima (Westfall and Young, 1993).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+_SHUFFLED_AT_ONCE = 4_000_000  # numbers
+_GROUPS_AT_ONCE = 256
+
+
+class Grouping(NamedTuple):
+    """Rows of tasks side by side.
+
+    Attributes:
+        starts: Where each task starts.
+        sizes: How many rows each task has.
+    """
+
+    starts: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+    def centred(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values less the mean of their task (along the last axis)."""
+        import numpy as np
+
+        if not len(self.sizes):
+            return values
+        means = np.add.reduceat(values, self.starts, axis=-1) / self.sizes
+        centred: NDArray[np.float64] = values - np.repeat(means, self.sizes, axis=-1)
+        return centred
+
+
+def grouping_of(tasks: Sequence[object]) -> tuple[list[int], Grouping]:
+    """Return the order that puts the rows of a task side by side, and the tasks in that order.
+
+    Tasks come in the order in which they are first met, rows of a task in theirs.
+    """
+    import numpy as np
+
+    numbers: dict[object, int] = {}
+    number = np.array([numbers.setdefault(task, len(numbers)) for task in tasks], dtype=np.int64)
+    sizes = np.bincount(number, minlength=len(numbers))
+    starts = np.cumsum(sizes) - sizes
+    return np.argsort(number, kind="stable").tolist(), Grouping(starts, sizes)
+
+
+def shuffles(
+    grouping: Grouping, rewards: NDArray[np.float64], number: int, seed: int
+) -> Iterator[NDArray[np.float32]]:
+    """Yield blocks of centred rewards of length 1, shuffled inside tasks; one row per shuffle."""
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    centred = grouping.centred(rewards)
+    unit = (centred / math.sqrt(float((centred**2).sum()))).astype(np.float32)
+    places = [
+        grouping.starts[grouping.sizes == size][:, None] + np.arange(size)
+        for size in np.unique(grouping.sizes).tolist()
+        if size > 1
+    ]
+    at_once = max(1, min(number, _SHUFFLED_AT_ONCE // max(1, len(unit))))
+    for start in range(0, number, at_once):
+        block = np.repeat(unit[None, :], min(at_once, number - start), axis=0)
+        for where in places:
+            drawn = block[:, where]
+            rng.permuted(drawn, axis=-1, out=drawn)
+            block[:, where] = drawn
+        yield block
+
+
+class Conjunctions:
+    """The ANDs of pairs of binary columns, correlated without ever being written out.
+
+    Args:
+        grouping: The tasks.
+        columns: Binary columns, one per row of the array, in the grouping's order.
+    """
+
+    def __init__(self, grouping: Grouping, columns: NDArray[np.float32]) -> None:
+        import numpy as np
+
+        self.columns = columns
+        self._counts = (columns @ columns.T).astype(np.float64)
+        self._lengths = np.sqrt(np.maximum(self._counts - _between(grouping, columns), 0.0))
+        self._lengths[self._lengths < 1e-6] = np.inf
+
+    def strengths(
+        self, which: NDArray[np.int64], reward: NDArray[np.float32], least: int
+    ) -> NDArray[np.float64]:
+        """Return the correlation of every pair of the columns `which` with a unit reward.
+
+        Pairs seen in fewer than `least` rows, and a column with itself, have 0.
+        """
+        import numpy as np
+
+        picked = self.columns[which]
+        pairs = np.ix_(which, which)
+        found: NDArray[np.float64] = ((picked * reward) @ picked.T) / self._lengths[pairs]
+        found[self._counts[pairs] < least] = 0.0
+        np.fill_diagonal(found, 0.0)
+        return found
+
+
+def _between(grouping: Grouping, columns: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return, per pair, the sum over tasks of (rows with both)² / rows."""
+    import numpy as np
+
+    total = np.zeros((len(columns), len(columns)))
+    for size in np.unique(grouping.sizes).tolist():
+        starts = grouping.starts[grouping.sizes == size]
+        for first in range(0, len(starts), _GROUPS_AT_ONCE):
+            where = starts[first : first + _GROUPS_AT_ONCE, None] + np.arange(size)
+            rows = columns[:, where].transpose(1, 0, 2)  # task, column, row of the task
+            both = rows @ rows.transpose(0, 2, 1)
+            total += np.einsum("gij,gij->ij", both, both) / size
+    return total
+
+
+def shuffles_in_turn(
+    grouping: Grouping, rewards: NDArray[np.float64], number: int, seed: int
+) -> Iterator[NDArray[np.float32]]:
+    """Yield what `shuffles` yields, drawn in the documented way: slowly, and for small sets.
+
+    One generator of the standard library shuffles task after task, each time what the last
+    shuffle left.
+    """
+    import numpy as np
+
+    rng = random.Random(seed)  # noqa: S311 - a statistic, not a secret
+    centred = grouping.centred(rewards)
+    unit = centred / math.sqrt(float((centred**2).sum()))
+    ends = (grouping.starts + grouping.sizes).tolist()
+    groups = [
+        unit[start:end].tolist() for start, end in zip(grouping.starts.tolist(), ends, strict=True)
+    ]
+    drawn = []
+    for _ in range(number):
+        for group in groups:
+            rng.shuffle(group)
+        drawn.append([value for group in groups for value in group])
+    yield np.array(drawn, dtype=np.float32)
+
+
+def strongest_by_chance(
+    drawn: Iterator[NDArray[np.float32]],
+    unit: NDArray[np.float32],
+    *,
+    binary: NDArray[np.int64] | None = None,
+    conjunctions: Conjunctions | None = None,
+    seeds: int = 0,
+    least: int = 0,
+) -> NDArray[np.float64]:
+    """Return the strongest correlation of each shuffle, sorted.
+
+    Args:
+        drawn: Blocks of shuffled rewards.
+        unit: Columns centred and of length 1, one per row of the array.
+        binary: Places of the binary columns in `unit`.
+        conjunctions: Their ANDs, if these are searched as well.
+        seeds: How many of the strongest binary columns are combined.
+        least: Rows an AND has to be seen in.
+    """
+    import numpy as np
+
+    strongest = []
+    for block in drawn:
+        found = np.abs(block @ unit.T)
+        top = found.max(axis=1, initial=0.0).astype(np.float64)
+        if conjunctions is not None and binary is not None and len(binary) > 1:
+            for place, reward in enumerate(block):
+                which = strongest_places(found[place, binary], seeds)
+                pairs = conjunctions.strengths(which, reward, least)
+                top[place] = max(top[place], np.abs(pairs).max(initial=0.0))
+        strongest.append(top)
+    return np.sort(np.concatenate(strongest))
+
+
+def strongest_places(strengths: NDArray[np.floating], most: int) -> NDArray[np.int64]:
+    """Return the places of the `most` largest values."""
+    import numpy as np
+
+    if len(strengths) <= most:
+        return np.arange(len(strengths))
+    return np.argpartition(-strengths, most)[:most]
