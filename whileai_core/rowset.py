@@ -14,6 +14,7 @@ the same rows again costs no space.
 from __future__ import annotations
 
 import hashlib
+import io
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from whileai_core.rows import Row
 
-PART_BYTES = 16 * 1024 * 1024  # uncompressed; bounds what a writer or reader holds
+PART_BYTES = 8 * 1024 * 1024  # uncompressed; bounds what a writer or reader holds
 _LEVEL = 3
 
 
@@ -103,7 +104,7 @@ class RowSetStore:
             StoreError: A part is missing or damaged.
         """
         for chunk in self.read_jsonl(handle):
-            for line in chunk.splitlines():
+            for line in io.BytesIO(chunk):  # holds no second copy, as a list of lines would
                 yield jsonio.loads(line)
 
     def read_jsonl(self, handle: RowSet) -> Iterator[bytes]:
@@ -139,20 +140,24 @@ class RowSetWriter:
         self._blobs = blobs
         self._whole = hashlib.sha256()
         self._parts: list[dict[str, Any]] = []
-        self._lines: list[bytes] = []
-        self._pending = 0
+        self._pending = bytearray()
+        self._rows = 0
 
     def add(self, row: Row) -> None:
-        """Append one row; a full part goes to the store at once."""
-        line = jsonio.dumps(row) + b"\n"
-        self._lines.append(line)
-        self._pending += len(line)
-        if self._pending >= PART_BYTES:
+        """Append one row; a full part goes to the store at once.
+
+        Raises:
+            ValueError: The row is not strict JSON; the message gives the path.
+            StoreError: The store cannot be written.
+        """
+        self._pending += jsonio.dumps_line(row)
+        self._rows += 1
+        if len(self._pending) >= PART_BYTES:
             self._flush()
 
     def close(self) -> RowSet:
         """Write what is pending and the manifest, and return the handle."""
-        if self._lines:
+        if self._rows:
             self._flush()
         rows = sum(part["rows"] for part in self._parts)
         size = sum(part["size"] for part in self._parts)
@@ -164,12 +169,12 @@ class RowSetWriter:
     def _flush(self) -> None:
         import zstandard
 
-        chunk = b"".join(self._lines)
+        chunk = bytes(self._pending)
         self._whole.update(chunk)
         name = hashlib.sha256(chunk).hexdigest()[:32]
         path = f"parts/{name}.jsonl.zst"
         if not self._blobs.exists(path):
             compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
             self._blobs.write(path, compressor.compress(chunk))
-        self._parts.append({"hash": name, "rows": len(self._lines), "size": len(chunk)})
-        self._lines, self._pending = [], 0
+        self._parts.append({"hash": name, "rows": self._rows, "size": len(chunk)})
+        self._pending, self._rows = bytearray(), 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import zlib
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BUCKETS = 256
-HELD_BYTES = 48 * 1024 * 1024
+HELD_BYTES = 32 * 1024 * 1024
 
 
 class Spill:
@@ -28,7 +29,7 @@ class Spill:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / f"spill-{owner_tag()}"
-        self._held: list[list[bytes]] = [[] for _ in range(BUCKETS)]
+        self._held = [bytearray() for _ in range(BUCKETS)]
         self._bytes = 0
 
     def __enter__(self) -> Spill:
@@ -39,21 +40,23 @@ class Spill:
 
     def add(self, key: str, entry: dict[str, Any]) -> None:
         """Append one entry under its key."""
-        line = jsonio.dumps(entry)
-        self._held[zlib.crc32(key.encode("utf-8", "surrogatepass")) % BUCKETS].append(line)
+        line = jsonio.dumps_line(entry)
+        self._held[zlib.crc32(key.encode("utf-8", "surrogatepass")) % BUCKETS] += line
         self._bytes += len(line)
         if self._bytes > HELD_BYTES:
             self._to_disk()
 
     def buckets(self) -> Iterator[list[dict[str, Any]]]:
         """Yield the entries of each bucket that has any, once; one bucket is held at a time."""
-        for index, held in enumerate(self._held):
+        for index in range(BUCKETS):
             path = self._folder / str(index)
-            lines = path.read_bytes().splitlines() if path.exists() else []
-            lines += held
-            self._held[index] = []
-            if lines:
-                yield [jsonio.loads(line) for line in lines]
+            data = path.read_bytes() if path.exists() else b""
+            lines = io.BytesIO(data + self._held[index])
+            self._held[index] = bytearray()
+            entries = [jsonio.loads(line) for line in lines]
+            if entries:
+                yield entries
+            del data, lines, entries  # before the next bucket is read
 
     def _to_disk(self) -> None:
         try:
@@ -61,13 +64,13 @@ class Spill:
             for index, held in enumerate(self._held):
                 if held:
                     with (self._folder / str(index)).open("ab") as file:
-                        file.writelines(line + b"\n" for line in held)
+                        file.write(held)
         except OSError as error:
             raise StoreError(
                 f"cannot spill to {self._folder}: {error.strerror or error}; free space and run "
                 "again, finished shards are kept"
             ) from error
-        self._held = [[] for _ in range(BUCKETS)]
+        self._held = [bytearray() for _ in range(BUCKETS)]
         self._bytes = 0
 
 
