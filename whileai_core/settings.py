@@ -26,6 +26,11 @@ class Settings(BaseSettings):
         gate_blob_url: fsspec URL of the gate's blobs; default `<home>/gate/blobs`.
         gate_origin: Public `scheme://host` of the gate; default: each request's Host header.
         gate_max_upload_bytes: Largest upload the gate takes.
+        gate_max_traces_bytes: Largest OTLP request the gate takes, packed and unpacked.
+        gate_key_rate: Requests a second a key may make in the long run; 0 means any number.
+        gate_key_burst: Requests a key may make at once.
+        gate_failure_rate: Requests a second without a good credential an address may make.
+        gate_failure_burst: Such requests at once.
         allow_insecure: Permit plain http to other hosts than loopback.
         allowed_imports: Packages from which agents, judges and improvers may be loaded by name.
         rule_cap: Policy clauses a coverage grid varies; read from `ZP_RULE_CAP`, as the peer does.
@@ -43,6 +48,11 @@ class Settings(BaseSettings):
     gate_blob_url: str | None = None
     gate_origin: str | None = None
     gate_max_upload_bytes: int = 5 * 1024**3
+    gate_max_traces_bytes: int = 64 * 1024**2
+    gate_key_rate: float = Field(default=200, ge=0)
+    gate_key_burst: int = Field(default=2000, ge=1)
+    gate_failure_rate: float = Field(default=5, ge=0)
+    gate_failure_burst: int = Field(default=500, ge=1)
     allow_insecure: bool = False
     allowed_imports: tuple[str, ...] = ()
     rule_cap: int = Field(default=16, ge=0, validation_alias="ZP_RULE_CAP")

@@ -36,6 +36,15 @@ KEYED = [
     ("GET", "/datasets/{id}/profile"),
     ("POST", "/agents"),
     ("DELETE", "/agents/{id}"),
+    ("POST", "/v1/traces"),
+    ("POST", "/usage"),
+    ("POST", "/runs"),
+    ("GET", "/runs"),
+    ("GET", "/runs/{id}"),
+    ("DELETE", "/runs/{id}"),
+    ("POST", "/runs/{id}/log"),
+    ("POST", "/runs/{id}/finish"),
+    ("POST", "/runs/{id}/hf-publish"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""`gate serve` and `gate key create`: the embedded platform as a server."""
+"""`gate serve`, `gate key create`, `gate session create`: the embedded platform as a server."""
 
 from __future__ import annotations
 
@@ -35,6 +35,18 @@ def add_commands(commands: Any) -> None:
     arguments.add_json(create)
     create.set_defaults(run=_create_key)
 
+    session = parts.add_parser("session", help="session tokens")
+    session_parts = session.add_subparsers(dest="session_command", metavar="COMMAND", required=True)
+    begin = session_parts.add_parser(
+        "create",
+        help="make a session token for an account; printed once, on the last line",
+        description="Make a session token for the account NAME, which is created if it is new. "
+        "For 30 days it makes, refreshes and revokes delegated credentials; it is no key itself.",
+    )
+    begin.add_argument("name", metavar="NAME", help="account the token belongs to")
+    arguments.add_json(begin)
+    begin.set_defaults(run=_create_session)
+
 
 def _serve(args: argparse.Namespace) -> None:
     from whileai_core.gate.server import serve
@@ -50,3 +62,13 @@ def _create_key(args: argparse.Namespace) -> None:
     key = anyio.run(create_key, args.name)
     text = f"A key for account {args.name}. It is shown once; keep it safe.\n{key}"
     emit({"account": args.name, "key": key}, text, as_json=args.json)
+
+
+def _create_session(args: argparse.Namespace) -> None:
+    import anyio
+
+    from whileai_core.gate.admin import create_session
+
+    token = anyio.run(create_session, args.name)
+    text = f"A session token for account {args.name}. It is shown once; keep it safe.\n{token}"
+    emit({"account": args.name, "token": token}, text, as_json=args.json)

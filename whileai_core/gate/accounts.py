@@ -14,10 +14,17 @@ from whileai_core.gate.database import Database, now_ms
 from whileai_core.gate.tables import Account, Credential, Secret
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from sqlalchemy.ext.asyncio import AsyncSession
 
 LOCAL_ACCOUNT = "local"
-STATIC, DELEGATED = "static", "delegated"
+STATIC, DELEGATED, SESSION = "static", "delegated", "session"
+KEYS = (STATIC, DELEGATED)
+"""What counts as an account key."""
+SESSIONS = (STATIC, SESSION)
+"""What counts as a session token, with which delegated credentials are made."""
+_SESSION_MS = 30 * 24 * 3600 * 1000
 _SIGNING = "signing"
 _MAX_NAME = 200
 
@@ -41,14 +48,17 @@ async def ensure_server(database: Database) -> str:
     return fresh
 
 
-async def find_account(session: AsyncSession, key: str, *, static_only: bool = False) -> str | None:
-    """Return the id of the account a credential stands for; None when it is no good."""
+async def find_account(session: AsyncSession, key: str, kinds: Collection[str]) -> str | None:
+    """Return the id of the account a credential stands for; None when it is no good.
+
+    Args:
+        kinds: What kinds of credential will do.
+    """
     wanted = [
+        Credential.kind.in_(kinds),
         Credential.digest == permits.digest(key),
         or_(Credential.expires_at.is_(None), Credential.expires_at > now_ms()),
     ]
-    if static_only:
-        wanted.append(Credential.kind == STATIC)
     return (await session.scalars(select(Credential.account_id).where(*wanted))).first()
 
 
@@ -63,6 +73,19 @@ async def create_key(database: Database, name: str) -> str:
         account = await _account_named(session, _checked(name))
         _add_key(session, account, key, "key")
     return key
+
+
+async def create_session(database: Database, name: str) -> str:
+    """Make a session token for the account `name`, and the account when it is missing.
+
+    Raises:
+        InputError: The name is blank or too long.
+    """
+    token = permits.new_key(permits.SESSION_PREFIX)
+    async with database.write() as session:
+        account = await _account_named(session, _checked(name))
+        _add(session, account, token, SESSION, "session", expires_at=now_ms() + _SESSION_MS)
+    return token
 
 
 async def create_account(database: Database, name: str) -> str:
@@ -100,13 +123,25 @@ def _new_account(name: str) -> Account:
 
 
 def _add_key(session: AsyncSession, account: str, key: str, name: str) -> None:
+    _add(session, account, key, STATIC, name)
+
+
+def _add(
+    session: AsyncSession,
+    account: str,
+    key: str,
+    kind: str,
+    name: str,
+    expires_at: int | None = None,
+) -> None:
     session.add(
         Credential(
             digest=permits.digest(key),
             account_id=account,
-            kind=STATIC,
+            kind=kind,
             name=name,
             created_at=now_ms(),
+            expires_at=expires_at,
         )
     )
 

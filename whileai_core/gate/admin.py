@@ -1,4 +1,4 @@
-"""What the operator of a gate does without HTTP: accounts and keys."""
+"""What the operator of a gate does without HTTP: accounts, keys, session tokens."""
 
 from __future__ import annotations
 
@@ -19,6 +19,20 @@ async def create_key(name: str, *, settings: GateSettings | None = None) -> str:
     """
     async with open_gate(settings or GateSettings.from_settings()) as gate:
         return await accounts.create_key(gate.database, name)
+
+
+async def create_session(name: str, *, settings: GateSettings | None = None) -> str:
+    """Return a new session token for the account `name`, which is made when missing.
+
+    It makes, refreshes and revokes delegated credentials for 30 days and is no key by itself.
+    It is shown this once; the gate keeps only its hash.
+
+    Raises:
+        InputError: The name is blank or too long.
+        StoreError: The gate cannot be opened.
+    """
+    async with open_gate(settings or GateSettings.from_settings()) as gate:
+        return await accounts.create_session(gate.database, name)
 
 
 async def create_account(name: str, *, settings: GateSettings | None = None) -> str:

@@ -13,6 +13,7 @@ from starlette.middleware import Middleware
 from whileai_core.gate import jobs
 from whileai_core.gate.hangup import HangUp
 from whileai_core.gate.http import error_response
+from whileai_core.gate.metrics import Metrics
 from whileai_core.gate.middleware import RequestLog
 from whileai_core.gate.routes import (
     agents,
@@ -23,6 +24,7 @@ from whileai_core.gate.routes import (
     hub,
     otlp,
     profiles,
+    runs,
     traces,
     transfers,
 )
@@ -47,6 +49,7 @@ _SUBJECTS = (
     agents,
     traces,
     otlp,
+    runs,
     credentials,
 )
 
@@ -72,12 +75,14 @@ def create_app(settings: GateSettings | None = None, *, works: bool = True) -> S
             yield
             stop.set()
 
+    metrics = Metrics()
     app = Starlette(
         routes=[route for subject in _SUBJECTS for route in subject.routes],
-        middleware=[Middleware(HangUp), Middleware(RequestLog)],
+        middleware=[Middleware(HangUp), Middleware(RequestLog, metrics=metrics)],
         exception_handlers={HTTPException: _refused},
         lifespan=lifespan,
     )
+    app.state.metrics = metrics
     app.router.redirect_slashes = False  # clients of the protocol take no redirect
     return app
 

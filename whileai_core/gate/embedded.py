@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,8 @@ async def embedded_gate(settings: Settings | None = None) -> AsyncIterator[Embed
     Raises:
         StoreError: The folder or database cannot be used.
     """
-    app = create_app(GateSettings.from_settings(settings), works=False)
+    # Nobody has to be slowed down in one's own process.
+    chosen = dataclasses.replace(GateSettings.from_settings(settings), key_rate=0)
+    app = create_app(chosen, works=False)
     async with app.router.lifespan_context(app):
         yield EmbeddedGate(app, ORIGIN, app.state.gate.signer.embedded_key())

@@ -9,10 +9,11 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from whileai_core import jsonio
-from whileai_core.gate.accounts import find_account
+from whileai_core.gate.accounts import KEYS, find_account
+from whileai_core.gate.permits import digest
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 
     from starlette.requests import Request
 
@@ -54,16 +55,52 @@ def keyed(
 
     @functools.wraps(endpoint)
     async def guarded(request: Request) -> Response:
-        key = request.headers.get("x-api-key", "").strip()
+        key = key_of(request)
         if not key:
-            raise HTTPException(401, "no credential: send an account key in X-Api-Key")
-        async with gate_of(request).database.read() as session:
-            account = await find_account(session, key)
+            raise unauthorized(request, "no credential: send an account key in X-Api-Key")
+        account = await identify(request, key, KEYS)
         if account is None:
-            raise HTTPException(401, "the credential is unknown, revoked or expired")
+            raise unauthorized(request, "the credential is unknown, revoked or expired")
         return await endpoint(request, account)
 
     return guarded
+
+
+def key_of(request: Request) -> str:
+    """Return the key a request was sent with; empty when there is none."""
+    return request.headers.get("x-api-key", "").strip()
+
+
+async def identify(request: Request, key: str, kinds: Collection[str]) -> str | None:
+    """Return the account a good credential of these kinds stands for, else None.
+
+    Raises:
+        HTTPException: 429 when the credential is used too often.
+    """
+    gate = gate_of(request)
+    async with gate.database.read() as session:
+        account = await find_account(session, key, kinds)
+    if account is not None:
+        _slow_down(gate.requests.wait(digest(key)), "this key sends too many requests")
+    return account
+
+
+def unauthorized(request: Request, reason: str) -> HTTPException:
+    """Return the answer to a request without a good credential.
+
+    Raises:
+        HTTPException: 429 when the address sends too many of these. A good credential is never
+            refused for what others at its address do.
+    """
+    address = request.client.host if request.client else ""
+    _slow_down(gate_of(request).failures.wait(address), "too many requests without a credential")
+    return HTTPException(401, reason)
+
+
+def _slow_down(seconds: int, reason: str) -> None:
+    if seconds:
+        wait = {"Retry-After": str(seconds)}
+        raise HTTPException(429, f"{reason}; try again in {seconds} s", wait)
 
 
 async def read_body(request: Request, limit: int) -> bytes:

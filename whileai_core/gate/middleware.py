@@ -1,4 +1,4 @@
-"""Around every request: a log record without secrets, and an error body whatever happens.
+"""Around every request: a log record without secrets, counters, and an error body whatever happens.
 
 An Idempotency-Key is echoed, which tells a client that the gate honours it: creations remember
 their key, everything else may be repeated as it is.
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from whileai_core.gate.metrics import Metrics
+
 _log = logging.getLogger(__name__)
 _RETRY_SECONDS = "2"
 _MAX_REQUEST_ID = 100
@@ -30,8 +32,9 @@ _CLIENT_GONE = 499  # for the log; no answer can be sent any more
 class RequestLog:
     """ASGI middleware; logs the route's template, since paths can be permissions."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -58,7 +61,10 @@ class RequestLog:
                 raise
             await _failure(error)(scope, receive, watched)
         finally:
-            _record(scope, status, time.perf_counter() - started)
+            seconds = time.perf_counter() - started
+            route = getattr(scope.get("route"), "path", "(no route)")
+            self._metrics.count(scope["method"], route, status, seconds)
+            _record(scope, route, status, seconds)
 
 
 def _failure(error: Exception) -> Response:
@@ -70,8 +76,7 @@ def _failure(error: Exception) -> Response:
     return error_response(500, "the gate failed on this request; its log says why")
 
 
-def _record(scope: Scope, status: int, seconds: float) -> None:
-    route = getattr(scope.get("route"), "path", "(no route)")
+def _record(scope: Scope, route: str, status: int, seconds: float) -> None:
     request_id = Headers(scope=scope).get("x-request-id", "")[:_MAX_REQUEST_ID]
     _log.info(
         "%s %s -> %d",

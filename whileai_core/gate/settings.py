@@ -28,6 +28,10 @@ class GateSettings:
         max_json_bytes: Largest JSON request body.
         max_line_bytes: Longest line of an upload; bounds the memory of its check.
         max_traces_bytes: Largest OTLP request, packed and unpacked.
+        key_rate: Requests a second a key may make in the long run; 0 means any number.
+        key_burst: Requests a key may make at once.
+        failure_rate: Requests a second without a good credential that an address may make.
+        failure_burst: Such requests at once.
         lease_seconds: How long a background job of a dead process waits for another one.
     """
 
@@ -40,6 +44,10 @@ class GateSettings:
     max_json_bytes: int = 1 * MIB
     max_line_bytes: int = 64 * MIB
     max_traces_bytes: int = 64 * MIB
+    key_rate: float = 200
+    key_burst: int = 2000
+    failure_rate: float = 5
+    failure_burst: int = 500
     lease_seconds: float = 60
 
     @classmethod
@@ -52,4 +60,9 @@ class GateSettings:
             blob_url=settings.gate_blob_url,
             origin=settings.gate_origin,
             max_upload_bytes=settings.gate_max_upload_bytes,
+            max_traces_bytes=settings.gate_max_traces_bytes,
+            key_rate=settings.gate_key_rate,
+            key_burst=settings.gate_key_burst,
+            failure_rate=settings.gate_failure_rate,
+            failure_burst=settings.gate_failure_burst,
         )

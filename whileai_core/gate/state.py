@@ -14,6 +14,7 @@ from whileai_core.gate.accounts import ensure_server
 from whileai_core.gate.blobs import BlobStore, open_blobs
 from whileai_core.gate.database import Database, create_engine, database_url
 from whileai_core.gate.garbage import collect_due
+from whileai_core.gate.limits import Buckets
 from whileai_core.gate.migrate import ensure_schema
 from whileai_core.gate.permits import Signer
 
@@ -25,12 +26,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Gate:
-    """What the routes work with."""
+    """What the routes work with.
+
+    Attributes:
+        requests: Rate limit by key.
+        failures: Rate limit of failed authentication by address.
+    """
 
     settings: GateSettings
     database: Database
     blobs: BlobStore
     signer: Signer
+    requests: Buckets
+    failures: Buckets
 
 
 @contextlib.asynccontextmanager
@@ -58,6 +66,13 @@ async def open_gate(settings: GateSettings) -> AsyncIterator[Gate]:
             await collect_due(database, blobs)
         except (SQLAlchemyError, OSError) as error:
             raise StoreError(f"the gate cannot open its database or blobs: {error}") from error
-        yield Gate(settings, database, blobs, signer)
+        yield Gate(
+            settings,
+            database,
+            blobs,
+            signer,
+            requests=Buckets(settings.key_rate, settings.key_burst),
+            failures=Buckets(settings.failure_rate, settings.failure_burst),
+        )
     finally:
         await engine.dispose()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from whileai_core.gate.http import Json
-    from whileai_core.gate.tables import Agent, Dataset
+    from whileai_core.gate.tables import Agent, Dataset, Run
 
 
 def timestamp(milliseconds: int | None) -> str | None:
@@ -33,6 +33,17 @@ def dataset_row(dataset: Dataset) -> Json:
         "sizeBytes": dataset.size_bytes,
         "createdAt": timestamp(dataset.created_at),
         "public": dataset.published_at is not None,
+    }
+
+
+def run_row(run: Run) -> Json:
+    """Return a training run; what its trainer said of it has the trainer's own names."""
+    return run.facts | {
+        "runId": run.id,
+        "name": run.name,
+        "status": run.status,
+        "createdAt": timestamp(run.created_at),
+        "finishedAt": timestamp(run.finished_at),
     }
 
 

@@ -1,7 +1,7 @@
 """Delegated credentials: short-lived, made and withdrawn with a session token.
 
-The session token of this gate is an account's static key, sent as a bearer token. A delegated
-credential is none: it cannot make others.
+A session token is made with `gate session create`; an account's static key, sent as a bearer
+token, is as good. A delegated credential is none: it cannot make others.
 """
 
 from __future__ import annotations
@@ -13,9 +13,17 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from whileai_core.gate import fields, permits
-from whileai_core.gate.accounts import DELEGATED, find_account
+from whileai_core.gate.accounts import DELEGATED, SESSIONS
 from whileai_core.gate.database import now_ms
-from whileai_core.gate.http import Json, JsonResponse, gate_of, idempotency_key, read_json
+from whileai_core.gate.http import (
+    Json,
+    JsonResponse,
+    gate_of,
+    idempotency_key,
+    identify,
+    read_json,
+    unauthorized,
+)
 from whileai_core.gate.tables import Credential
 from whileai_core.gate.views import timestamp
 
@@ -84,10 +92,9 @@ async def _bearer(request: Request) -> str:
     token = token.strip()
     account = None
     if scheme.lower() == "bearer" and token:
-        async with gate_of(request).database.read() as session:
-            account = await find_account(session, token, static_only=True)
+        account = await identify(request, token, SESSIONS)
     if account is None:
-        raise HTTPException(401, "a valid session token is needed as Authorization: Bearer")
+        raise unauthorized(request, "a valid session token is needed as Authorization: Bearer")
     return account
 
 

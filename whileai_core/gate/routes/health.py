@@ -1,19 +1,25 @@
-"""Whether the gate can work, and for whom."""
+"""Whether the gate can work, how much it did, and for whom."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import select, text
+from sqlalchemy import text
+from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from whileai_core import __version__
-from whileai_core.gate.http import JsonResponse, gate_of, keyed
-from whileai_core.gate.tables import Account
+from whileai_core.gate.http import JsonResponse, gate_of, key_of, keyed, read_json
+from whileai_core.gate.permits import digest
+from whileai_core.gate.tables import Account, Credential
+from whileai_core.gate.views import timestamp
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
+
+
+_PROMETHEUS = "text/plain; version=0.0.4"
 
 
 async def health(request: Request) -> Response:
@@ -27,11 +33,36 @@ async def health(request: Request) -> Response:
 async def me(request: Request, account: str) -> Response:
     """`GET /me`: the account behind the key."""
     async with gate_of(request).database.read() as session:
-        name = await session.scalar(select(Account.name).where(Account.id == account))
-    return JsonResponse({"user_id": account, "name": name})
+        owner = await session.get_one(Account, account)
+        credential = await session.get_one(Credential, digest(key_of(request)))
+    return JsonResponse(
+        {
+            "user_id": account,
+            "name": owner.name,
+            "email": None,
+            "tier": None,
+            "daily_input_tokens": None,
+            "created_at": timestamp(owner.created_at),
+            "expires_at": timestamp(credential.expires_at),
+        }
+    )
+
+
+@keyed
+async def usage(request: Request, _account: str) -> Response:
+    """`POST /usage`: taken, since clients send it; this gate meters nothing."""
+    await read_json(request)
+    return JsonResponse({"metered": False})
+
+
+async def metrics(request: Request) -> Response:
+    """`GET /metrics`: counters of this process for Prometheus."""
+    return PlainTextResponse(request.app.state.metrics.text(), media_type=_PROMETHEUS)
 
 
 routes = [
     Route("/healthz", health, methods=["GET"]),
+    Route("/metrics", metrics, methods=["GET"]),
+    Route("/usage", usage, methods=["POST"]),
     Route("/me", me, methods=["GET"]),
 ]
