@@ -33,6 +33,7 @@ from whileai_core.ingest.summary import (
 )
 from whileai_core.ingest.summary import night_text as as_text
 from whileai_core.ingest.workspace import Discovery, Workspace
+from whileai_core.settings import get_settings
 
 __all__ = ["as_text", "main", "nightly", "run"]
 
@@ -178,7 +179,8 @@ async def _push_planned(workspace: Workspace, plan: NightPlan) -> dict[str, Any]
 
 async def _show(result: dict[str, Any]) -> None:
     """Attach the run's pages, the summary first."""
-    await steps.show("night-summary", night_markdown(result), "What the night brought")
+    summary = night_markdown(result, platform=get_settings().api_url)
+    await steps.show("night-summary", summary, "What the night brought")
     await steps.show("trace-report", report_markdown(result), "What the traces hold")
     await steps.show("where-it-went", account_markdown(result), "In equals the sum of out")
 

@@ -56,7 +56,7 @@ async def refresh_delegated_credential(
 
 
 async def _secret(block: str) -> str:
-    loaded = await Secret.aload(block)
+    loaded: Any = await Secret.aload(block)
     return str(loaded.get())
 
 

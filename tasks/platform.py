@@ -72,7 +72,8 @@ async def push_file(
 @task(cache_policy=NO_CACHE, task_run_name="pull-{dataset_id}")
 async def pull(dataset_id: str, path: str | None = None) -> str | list[Row]:
     """Download a dataset to a file, or return its rows."""
-    return await core.pull(dataset_id, path)
+    pulled: str | list[Row] = await core.pull(dataset_id, path)
+    return pulled
 
 
 @task(cache_policy=NO_CACHE)

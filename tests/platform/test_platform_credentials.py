@@ -13,7 +13,7 @@ import pytest
 from fault_platform import KEY
 
 from whileai_core import errors, sync
-from whileai_core.platform import DelegatedCredentials
+from whileai_core.platform import DelegatedCredentials, _delegated
 from whileai_core.platform._target import HOSTED_URL, checked_base_url, choose_target
 from whileai_core.platform.credentials import store_credential
 from whileai_core.settings import get_settings

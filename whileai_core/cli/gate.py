@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.cli import arguments
@@ -51,6 +52,7 @@ def add_commands(commands: Any) -> None:
 def _serve(args: argparse.Namespace) -> None:
     from whileai_core.gate.server import serve
 
+    logging.getLogger("whileai_core").setLevel(logging.INFO)  # a server tells what it does
     serve(args.host, args.port)
 
 

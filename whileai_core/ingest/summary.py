@@ -47,17 +47,20 @@ def night_text(result: dict[str, Any]) -> str:
     return "\n".join(parts)
 
 
-def night_markdown(result: dict[str, Any]) -> str:
-    """Write the summary page of a run."""
+def night_markdown(result: dict[str, Any], *, platform: str | None = None) -> str:
+    """Write the summary page of a run; datasets are links when the platform has an address."""
     account = result["account"]
     lines = [f"# {result['agent']}, night {result['night']}", "", _sum_line(account), ""]
     lines += [f"> {warning}" for warning in _warnings(result)]
     if result["datasets"]:
         lines += ["", "| purpose | dataset | rows | name |", "|---|---|---:|---|"]
         lines += [
-            f"| {entry['purpose']} | `{entry['datasetId']}` | {entry['rows']} | {entry['name']} |"
+            f"| {entry['purpose']} | {_dataset(entry['datasetId'], platform)} | {entry['rows']} "
+            f"| {entry['name']} |"
             for entry in result["datasets"]
         ]
+        first = result["datasets"][0]
+        lines += ["", f"`whileai-pipelines pull {first['datasetId']} --out {first['name']}.jsonl`"]
     else:
         lines += ["", "Nothing was pushed: no new rows."]
     if result["split"]:
@@ -170,6 +173,11 @@ def _warnings(result: dict[str, Any]) -> list[str]:
     if "warning" in result["split"]:
         warnings.append(f"warning: {result['split']['warning']}")
     return warnings
+
+
+def _dataset(dataset_id: str, platform: str | None) -> str:
+    shown = f"`{dataset_id}`"
+    return f"[{shown}]({platform.rstrip('/')}/datasets/{dataset_id})" if platform else shown
 
 
 def _count(number: int, noun: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from whileai_core.atomic import sweep_temporaries
+from whileai_core.atomic import atomic_file, owner_tag, sweep_temporaries
 from whileai_core.ingest import discover as discovery
 from whileai_core.ingest.ledger import Ledger
 from whileai_core.ingest.merge import Merged, merge
@@ -17,6 +18,7 @@ from whileai_core.ingest.shards import Shard, ShardStore, normalise
 from whileai_core.ingest.sides import Assignment, Sides, assign_sides, check_sides
 from whileai_core.ingest.spill import sweep_spills
 from whileai_core.settings import Settings, get_settings
+from whileai_core.sources.discovery import STDIN, open_raw
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,6 +63,7 @@ class Workspace:
         self.settings = settings or get_settings()
         self.store = ShardStore(self.settings.store)
         self.quarantine = Quarantine(self.settings.home)
+        self._inbox: Path | None = None
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -78,6 +81,8 @@ class Workspace:
     def __exit__(self, *_: object) -> None:
         if "ledger" in self.__dict__:
             self.ledger.close()
+        if self._inbox is not None:
+            shutil.rmtree(self._inbox, ignore_errors=True)
 
     def sweep(self) -> int:
         """Remove what a killed run left under the home folder; count it."""
@@ -85,7 +90,7 @@ class Workspace:
 
     def discover(self, paths: Sequence[str]) -> Discovery:
         """Find what is new under `paths` (see `whileai_core.ingest.discover.discover`)."""
-        files = discovery.discover(paths)
+        files = discovery.discover([self._spooled() if path == STDIN else path for path in paths])
         known = self.ledger.known_sources([file.sha256 for file in files])
         new = [file for file in files if file.sha256 not in known]
         fingerprint = redactor.fingerprint if (redactor := self._redactor()) else ""
@@ -159,6 +164,14 @@ class Workspace:
             split=sides.report,
             quarantine=quarantine,
         )
+
+    def _spooled(self) -> str:
+        """Copy standard input to a file, since it is read twice; it goes with the workspace."""
+        if self._inbox is None:
+            self._inbox = self.work / f"spill-{owner_tag()}"
+            with atomic_file(self._inbox / "stdin") as file:
+                shutil.copyfileobj(open_raw(STDIN), file)
+        return str(self._inbox / "stdin")
 
     def _redactor(self) -> Redactor | None:
         if not self.redact:
