@@ -19,7 +19,7 @@ from whileai_core.gate.server import listen
 from whileai_core.gate.settings import GateSettings
 
 
-@dataclass
+@dataclass(frozen=True)
 class User:
     """An account's view of a gate."""
 

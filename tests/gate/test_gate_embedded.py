@@ -73,6 +73,15 @@ def test_the_embedded_key_does_not_show(tmp_path: Path) -> None:
     asyncio.run(check())
 
 
+def test_an_error_of_the_caller_comes_out_as_it_is(tmp_path: Path) -> None:
+    async def fail() -> None:
+        async with embedded_gate(Settings(home=tmp_path)):
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        asyncio.run(fail())
+
+
 def test_openings_in_one_loop_at_once(tmp_path: Path) -> None:
     async def many() -> list[str]:
         return await asyncio.gather(*(_push(tmp_path, b"{}\n") for _ in range(6)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-import anyio
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -65,15 +64,14 @@ def create_app(settings: GateSettings | None = None, *, works: bool = True) -> S
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with open_gate(chosen) as gate, anyio.create_task_group() as group:
+        async with open_gate(chosen) as gate:
             app.state.gate = gate
-            stop = anyio.Event()
             if works:
-                group.start_soon(jobs.work, gate, HANDLERS, stop)
+                async with jobs.at_work(gate, HANDLERS):
+                    yield
             else:  # what an earlier process left; a short-lived one has no time for a loop
                 await jobs.run_due(gate, HANDLERS)
-            yield
-            stop.set()
+                yield
 
     metrics = Metrics()
     app = Starlette(

@@ -7,9 +7,10 @@ belongs into the transaction that makes its effects visible, and succeeds only o
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -109,8 +110,17 @@ async def run_due(
         await run(gate, claim, handlers[claim.kind])
 
 
-async def work(gate: Gate, handlers: Mapping[str, Handler], stop: anyio.Event) -> None:
-    """Work on jobs as they become free, until told to stop; the one in hand is finished."""
+@contextlib.asynccontextmanager
+async def at_work(gate: Gate, handlers: Mapping[str, Handler]) -> AsyncIterator[None]:
+    """Work on jobs as they become free; at the end the one in hand is finished."""
+    stop = anyio.Event()
+    async with anyio.create_task_group() as group:
+        group.start_soon(_work, gate, handlers, stop)
+        yield
+        stop.set()
+
+
+async def _work(gate: Gate, handlers: Mapping[str, Handler], stop: anyio.Event) -> None:
     while not stop.is_set():
         try:
             await run_due(gate, handlers, stop)

@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from whileai_core import __version__
 from whileai_core.gate.http import JsonResponse, gate_of, key_of, keyed, read_json
+from whileai_core.gate.openapi import description
 from whileai_core.gate.permits import digest
 from whileai_core.gate.tables import Account, Credential
 from whileai_core.gate.views import timestamp
@@ -55,6 +56,11 @@ async def usage(request: Request, _account: str) -> Response:
     return JsonResponse({"metered": False})
 
 
+async def openapi(_request: Request) -> Response:
+    """`GET /openapi.json`: what this gate can be asked."""
+    return JsonResponse(description())
+
+
 async def metrics(request: Request) -> Response:
     """`GET /metrics`: counters of this process for Prometheus."""
     return PlainTextResponse(request.app.state.metrics.text(), media_type=_PROMETHEUS)
@@ -63,6 +69,7 @@ async def metrics(request: Request) -> Response:
 routes = [
     Route("/healthz", health, methods=["GET"]),
     Route("/metrics", metrics, methods=["GET"]),
+    Route("/openapi.json", openapi, methods=["GET"]),
     Route("/usage", usage, methods=["POST"]),
     Route("/me", me, methods=["GET"]),
 ]
