@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _ALIKE_PRIOR = 0.2
 _ALIKE = 1e-7  # stands for ρ = 0, where the formula has no value
-_RATES, _SPREADS = 201, 41
-_ZOOMS = 3
+_COARSE, _FINE = (51, 17), (151, 31)  # grid points for rates and spreads
+_ZOOMS = 2
 _NEGLIGIBLE = 18.0  # logarithms below the top at which the grid may end
 _RIGHT_ANGLE = math.pi / 2
 
@@ -53,11 +53,12 @@ def posterior_offsets(counts: TaskCounts, tail: float) -> tuple[float, float]:
 
     grid = _Grid(0.0, _RIGHT_ANGLE, 0.0, _RIGHT_ANGLE)
     for zoom in range(_ZOOMS + 1):
-        angles = _midpoints(grid.low, grid.high, _RATES)
-        spreads = _midpoints(grid.spread_low, grid.spread_high, _SPREADS)
+        n_rates, n_spreads = _COARSE if zoom < _ZOOMS else _FINE
+        angles = _midpoints(grid.low, grid.high, n_rates)
+        spreads = _midpoints(grid.spread_low, grid.spread_high, n_spreads)
         width = (grid.spread_high - grid.spread_low) / _RIGHT_ANGLE
         rho = np.concatenate(([_ALIKE], np.sin(spreads) ** 2))
-        prior = np.full(len(rho), (1 - _ALIKE_PRIOR) * width / _SPREADS)
+        prior = np.full(len(rho), (1 - _ALIKE_PRIOR) * width / n_spreads)
         prior[0] = _ALIKE_PRIOR
         fit = _log_likelihood(counts, np.sin(angles) ** 2, rho)
         weight = fit - fit.max() + np.log(prior)

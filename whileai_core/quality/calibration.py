@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from whileai_core.quality.grades import label_of
 from whileai_core.quality.intervals import wilson_interval
 from whileai_core.quality.passrates import pass_rates
-from whileai_core.quality.reports import Report
+from whileai_core.quality.reports import StampedReport
 from whileai_core.quality.tasks import Group, Tally, Task, checked_rows, task_of
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _DIGITS = 4
 
 
-def calibrate(rows: object, policy: str | None = None, model: str | None = None) -> Report:
+def calibrate(rows: object, policy: str | None = None, model: str | None = None) -> StampedReport:
     """Return how often each task is passed, and copies of the rows that say so.
 
     Every row with a label gets `calibration`: `task_id`, `student`, `n`, `pass_rate`, `mean_kl`
@@ -43,7 +43,7 @@ def calibrate(rows: object, policy: str | None = None, model: str | None = None)
 
 def calibration_of(
     rows: Sequence[Row], tally: Tally, *, policy: str | None, model: str | None
-) -> Report:
+) -> StampedReport:
     """Return what `calibrate` returns, for rows counted already."""
     student = _student(rows, policy, model)
     stamps: dict[Task, dict[str, Any]] = {}
@@ -65,7 +65,7 @@ def calibration_of(
         elif (mean_kl := _mean_kl(row, earlier)) is not None:
             stamp = {**stamp, "mean_kl": mean_kl}
         stamped.append({**row, "calibration": stamp})
-    report = Report(
+    report = StampedReport(
         n_tasks=len(stamps),
         n_rows=len(rows),
         n_stamped=graded,
@@ -74,7 +74,7 @@ def calibration_of(
         student=student,
         pass_at=pass_rates(tally).to_dict(),
     )
-    report.__dict__["rows"] = stamped
+    report.rows = stamped
     return report
 
 

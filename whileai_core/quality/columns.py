@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from whileai_core.errors import InputError
@@ -97,44 +99,44 @@ def term_columns(texts: Sequence[str], *, least: int, most: int) -> list[Column]
     """
     import numpy as np
 
-    vocabulary: dict[str, int] = {}
-    lengths, tokens = [], []
+    vocabulary: defaultdict[str, int] = defaultdict(count().__next__)
+    lengths: list[int] = []
+    tokens: list[int] = []
     for text in texts:
         words = _WORD.findall(text.lower())
         lengths.append(len(words))
-        tokens += [vocabulary.setdefault(word, len(vocabulary)) for word in words]
+        tokens += map(vocabulary.__getitem__, words)
     if not tokens:
         return []
     names = list(vocabulary)
-    width = len(names)
+    width, n = len(names), len(texts)
     word = np.array(tokens, dtype=np.int64)
-    row = np.repeat(np.arange(len(texts)), lengths)
-    adjacent = row[1:] == row[:-1]
+    row = np.repeat(np.arange(n), lengths)
     pair = (word[:-1] + 1) * width + word[1:]
-    term = np.concatenate((word, pair[adjacent]))
-    place = np.concatenate((row, row[1:][adjacent]))
-    # Number the terms densely, then keep each (term, row) once.
-    known, dense = np.unique(term, return_inverse=True)
-    cells = np.unique(dense.reshape(-1) * len(texts) + place)
-    term_of_cell = cells // len(texts)
-    counts = np.bincount(term_of_cell, minlength=len(known))
+    adjacent = row[1:] == row[:-1]
+    # Each term in each row once: the term's number and the row's in one integer.
+    found = np.concatenate((word * n + row, (pair * n + row[1:])[adjacent]))
+    found.sort()
+    cells = found[np.concatenate(([True], found[1:] != found[:-1]))]
+    term = cells // n
+    starts = np.flatnonzero(np.concatenate(([True], term[1:] != term[:-1])))
+    counts = np.diff(np.append(starts, len(cells)))
 
     def spelled(number: int) -> str:
         if number < width:
             return names[number]
         return f"{names[number // width - 1]} {names[number % width]}"
 
-    frequent = np.flatnonzero((counts >= least) & (counts < len(texts)))
-    floor = np.sort(counts[frequent])[::-1][: max(most, 0)].min(initial=len(texts))
-    candidates = [
-        (-int(counts[which]), spelled(int(known[which])), int(which))
+    frequent = np.flatnonzero((counts >= least) & (counts < n))
+    floor = np.sort(counts[frequent])[::-1][:most].min(initial=n)
+    candidates = sorted(
+        (-int(counts[which]), spelled(int(term[starts[which]])), int(starts[which]))
         for which in frequent[counts[frequent] >= floor].tolist()
-    ]
+    )
     columns = []
-    for minus_count, name, which in sorted(candidates)[: max(most, 0)]:
-        first, last = np.searchsorted(term_of_cell, (which, which + 1))
-        values = np.zeros(len(texts), dtype=np.uint8)
-        values[cells[first:last] % len(texts)] = 1
+    for minus_count, name, start in candidates[:most]:
+        values = np.zeros(n, dtype=np.uint8)
+        values[cells[start : start - minus_count] % n] = 1
         columns.append(Column(f"contains:{name}", values, -minus_count))
     return columns
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -20,20 +19,22 @@ _DIGITS = 4
 
 _PHRASES = {
     "boilerplate": (
-        r"as an ai|as a language model|i hope this helps|let me know if|feel free to"
-        r"|is there anything else|happy to help|don't hesitate"
+        "as an ai", "as a language model", "i hope this helps", "let me know if",
+        "feel free to", "is there anything else", "happy to help", "don't hesitate",
     ),
     "hedging": (
-        r"it seems|it appears|might be|may be|could be|possibly|perhaps|not (?:entirely )?sure"
-        r"|i (?:think|believe)|it depends"
+        "it seems", "it appears", "might be", "may be", "could be", "possibly", "perhaps",
+        "not sure", "not entirely sure", "i think", "i believe", "it depends",
     ),
     "sycophancy": (
-        r"great question|good question|excellent|you're absolutely right|absolutely!"
-        r"|what a (?:great|wonderful)|certainly!|of course!"
+        "great question", "good question", "excellent", "you're absolutely right",
+        "absolutely!", "what a great", "what a wonderful", "certainly!", "of course!",
     ),
-    "refusal": r"i can(?:'|’)?t|i cannot|i'm unable|i am unable|i won(?:'|’)?t|i'm not able",
-}
-_FAMILIES = {name: re.compile(rf"\b(?:{words})") for name, words in _PHRASES.items()}
+    "refusal": (
+        "i can't", "i can\u2019t", "i cannot", "i'm unable", "i am unable", "i won't",
+        "i won\u2019t", "i'm not able",
+    ),
+}  # fmt: skip
 
 
 def label_correlations(facts: Sequence[Facts]) -> Report:
@@ -69,12 +70,19 @@ def _columns(facts: Sequence[Facts]) -> dict[str, NDArray[np.float64]]:
         "tool_calls": [len(fact.tools) for fact in facts],
         "assistant_turns": [fact.turns for fact in facts],
     }
-    for name, family in _FAMILIES.items():
-        columns[name] = [family.search(text) is not None for text in texts]
+    for name, phrases in _PHRASES.items():
+        columns[name] = [_has_any(text, phrases) for text in texts]
     faults = dict.fromkeys(fault for fact in facts for fault in fact.faults)
     for fault in faults:
         columns[f"trace:{fault}"] = [fault in fact.faults for fact in facts]
     return {name: np.array(values, dtype=float) for name, values in columns.items()}
+
+
+def _has_any(text: str, phrases: Sequence[str]) -> bool:
+    for phrase in phrases:  # noqa: SIM110 - `any` makes a generator per text, and costs twice this
+        if phrase in text:
+            return True
+    return False
 
 
 def _pearson(a: NDArray[np.float64], b: NDArray[np.float64]) -> float | None:

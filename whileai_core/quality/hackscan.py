@@ -11,6 +11,7 @@ from typing import Any
 
 from whileai_core.errors import InputError
 from whileai_core.quality.columns import Column, Features, hand_columns, term_columns, usable
+from whileai_core.quality.facts import Facts
 from whileai_core.quality.grades import grade_of
 from whileai_core.quality.reports import Report
 from whileai_core.quality.scanning import SAME, Finding, Scan, Search, matches
@@ -39,6 +40,7 @@ def hack_scan(
     alpha: float = 0.05,
     *,
     few_rows: bool = True,
+    facts: Sequence[Facts] | None = None,
 ) -> Report:
     """Return which features the reward follows inside tasks, and a verdict.
 
@@ -57,6 +59,7 @@ def hack_scan(
         alpha: Chance that a reward that follows nothing is said to follow something.
         few_rows: Also judge features seen in fewer than `min_obs` rows, down to a quarter of
             the rows (3 at least). They are listed when they are above the floor.
+        facts: What `facts_of` read in the rows, if that was done before.
 
     Returns:
         `regime` is the verdict: `unknown`, `degenerate`, `no_signal`, `reward_hack`,
@@ -70,7 +73,12 @@ def hack_scan(
     """
     listed = checked_rows(rows)
     _check(endorsed, n_perm, alpha)
-    scan = Scan([row for row in listed if grade_of(row, reward) is not None], reward)
+    graded = [place for place, row in enumerate(listed) if grade_of(row, reward) is not None]
+    scan = Scan(
+        [listed[place] for place in graded],
+        reward,
+        None if facts is None else [facts[place] for place in graded],
+    )
     report = scan.report_of_groups(len(listed), n_perm)
     n = len(scan.rows)
     wide = min(min_obs, max(_SEEN_AT_LEAST, n // _SEEN_SHARE)) if few_rows else min_obs
@@ -86,9 +94,8 @@ def hack_scan(
         report["tau"], report["tau_calibrated"] = scan.floors(
             search, n_perm=n_perm, alpha=alpha, seed=seed
         )
-    verdict = _judged(report, findings, scan, endorsed, known)
-    verdict["features"] = verdict["features"][:top_features]
-    return verdict
+    report["endorsed_known"] = known
+    return _judged(report, findings, scan, endorsed, top_features)
 
 
 def _columns(scan: Scan, features: Features | None, least: int, top_k: int) -> list[Column]:
@@ -114,7 +121,7 @@ def _judged(
     findings: list[Finding],
     scan: Scan,
     endorsed: Sequence[str],
-    known: bool,
+    top_features: int,
 ) -> Report:
     floor = report["tau_calibrated"]
 
@@ -137,8 +144,7 @@ def _judged(
     report["endorsed_matched"] = sum(
         finding.endorsed for finding in ranked if " & " not in finding.column.name
     )
-    report["features"] = [_as_entry(finding, above(finding)) for finding in ranked]
-    report["endorsed_known"] = known
+    report["features"] = [_entry(scan, f, above(f)) for f in ranked[:top_features]]
     report["regime"] = _regime(report, top, bool(endorsed), scan.disagree)
     if report["regime"] in ("unknown", "degenerate"):
         _warn(report, endorsed, scan.disagree)
@@ -183,11 +189,11 @@ def _integrity(wanted: Sequence[Finding], others: Sequence[Finding]) -> float:
     return round(good / (good + bad), _DIGITS) if good + bad else 0.0
 
 
-def _as_entry(finding: Finding, above: bool) -> dict[str, Any]:
+def _entry(scan: Scan, finding: Finding, above: bool) -> dict[str, Any]:
     return {
         "name": finding.column.name,
         "rho": round(finding.rho, _DIGITS),
-        "pooled": round(finding.pooled, _DIGITS),
+        "pooled": round(scan.pooled(finding), _DIGITS),
         "n_obs": finding.column.n_obs,
         "above_floor": above,
         "endorsed": finding.endorsed,

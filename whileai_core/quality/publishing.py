@@ -13,7 +13,7 @@ from whileai_core.quality.grades import out_of_range
 from whileai_core.quality.hackscan import hack_scan
 from whileai_core.quality.lengths import length_report
 from whileai_core.quality.repeats import duplicates, near_duplicate_prompts
-from whileai_core.quality.reports import Report
+from whileai_core.quality.reports import Report, StampedReport
 from whileai_core.quality.sides import checked_fraction, split_holdout
 from whileai_core.quality.signal import (
     DEFAULT_BAND,
@@ -23,6 +23,7 @@ from whileai_core.quality.signal import (
     signal_of,
 )
 from whileai_core.quality.tasks import Tally, Task, checked_rows, named
+from whileai_core.sources.collector import collector_paused
 
 if TYPE_CHECKING:
     from whileai_core.rows import Row
@@ -42,7 +43,7 @@ def publish_gate(
     strict_hacks: bool = False,
     *,
     holdout: float | None = None,
-) -> Report:
+) -> StampedReport:
     """Return what a set of rows is worth for training, and refuse it where it is worth nothing.
 
     Only sets that are shaped for RL can be refused: mode "rl", or tasks with several rows.
@@ -74,40 +75,63 @@ def publish_gate(
     fraction = checked_fraction(holdout)
     if mode is not None and not isinstance(mode, str):
         raise InputError(f"mode={mode!r} must be a text such as 'rl', or None")
-    tally = Tally.of(listed)
-    facts = facts_of(listed)
+    with collector_paused():
+        report = _gate(
+            listed,
+            mode,
+            limits,
+            student=(policy, model),
+            endorsed=endorsed,
+            strict_hacks=strict_hacks,
+            holdout=fraction,
+        )
+    if strict and report["refusal"] is not None:
+        raise PublishGateError(report["refusal"])
+    return report
+
+
+def _gate(
+    rows: list[Row],
+    mode: str | None,
+    band: tuple[float, float],
+    *,
+    student: tuple[str | None, str | None],
+    endorsed: Sequence[str],
+    strict_hacks: bool,
+    holdout: float | None,
+) -> StampedReport:
+    tally = Tally.of(rows)
+    facts = facts_of(rows)
     shaped = is_rl_shaped(tally, mode)
-    calibration = calibration_of(listed, tally, policy=policy, model=model)
+    calibration = calibration_of(rows, tally, policy=student[0], model=student[1])
     scan = None
     if shaped:
         # With nothing endorsed no hack can be told, and a handful of rows is no ground to talk.
-        scan = hack_scan(listed, endorsed=endorsed, few_rows=bool(endorsed))
-    groups = groups_by_signal(tally, limits)
-    report = Report(
+        scan = hack_scan(rows, endorsed=endorsed, few_rows=bool(endorsed), facts=facts)
+    groups = groups_by_signal(tally, band)
+    report = StampedReport(
         ok=True,
         judge_trust=None,
         rl_shaped=shaped,
         mode=mode,
-        band=list(limits),
-        signal=signal_of(tally, limits),
+        band=list(band),
+        signal=signal_of(tally, band),
         calibration=calibration,
-        duplicates=duplicates(listed, facts),
-        near_duplicate_prompts=near_duplicate_prompts(listed),
+        duplicates=duplicates(rows, facts),
+        near_duplicate_prompts=near_duplicate_prompts(rows),
         length=length_report(facts),
         correlations=label_correlations(facts),
         hack_scan=scan,
         warnings=[],
         refusal=None,
     )
-    report.__dict__["rows"] = calibration.rows
+    report.rows = calibration.rows
     if shaped:
         report["refusal"] = _refusal(tally, groups, scan, strict_hacks, bool(endorsed))
-        if report["refusal"] is None and fraction is not None:
-            report["refusal"] = _refusal_after_split(listed, fraction, limits)
+        if report["refusal"] is None and holdout is not None:
+            report["refusal"] = _refusal_after_split(rows, holdout, band)
     report["ok"] = report["refusal"] is None
-    report["warnings"] = _warnings(report, listed, facts, tally, groups)
-    if strict and report["refusal"] is not None:
-        raise PublishGateError(report["refusal"])
+    report["warnings"] = _warnings(report, rows, facts, tally, groups)
     return report
 
 

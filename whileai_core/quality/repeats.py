@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.quality.reports import Report
@@ -19,6 +20,8 @@ NEAR_THRESHOLD = 0.8
 _EXAMPLES = 5
 _SHOWN_CHARACTERS = 120
 _TASKS_NAMED = 5
+_SHARED = 3  # words two near duplicates have in common among their rarest
+_ROUNDING = 1e-9
 _COMPARED_AT_MOST = 20_000  # prompts; a larger set is compared in a part spread evenly over it
 
 
@@ -66,7 +69,7 @@ def near_duplicate_prompts(rows: Sequence[Row]) -> Report:
     )
     step = max(1, -(-len(prompts) // _COMPARED_AT_MOST))
     compared = prompts[::step]
-    pairs = list(_near_pairs([set(prompt.lower().split()) for prompt in compared]))
+    pairs = _near_pairs([set(prompt.lower().split()) for prompt in compared])
     return Report(
         n_prompts=len(prompts),
         n_compared=len(compared),
@@ -80,34 +83,36 @@ def near_duplicate_prompts(rows: Sequence[Row]) -> Report:
     )
 
 
-def _near_pairs(texts: Sequence[set[str]]) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of word sets with a Jaccard similarity of at least the threshold.
+def _near_pairs(texts: Sequence[set[str]]) -> list[tuple[int, int]]:
+    """Return the pairs of word sets with a Jaccard similarity of at least the threshold.
 
-    Two such sets share a word among their few rarest ones (prefix filtering: Chaudhuri et al.,
-    2006); only pairs that do are compared.
+    Two such sets have several words in common among their few rarest ones (prefix filtering:
+    Chaudhuri et al., 2006; Wang et al., 2012); only pairs that do are compared. Sets with fewer
+    than three words can only be equal.
     """
     counts = Counter(word for words in texts for word in words)
-    rank = {word: place for place, (word, _) in enumerate(_by_rarity(counts))}
+    rank = {word: place for place, word in enumerate(sorted(counts, key=lambda w: (counts[w], w)))}
     holders: dict[int, list[int]] = {}
+    small: dict[frozenset[str], list[int]] = {}
+    pairs = []
     for place, words in enumerate(texts):
+        if len(words) < _SHARED:
+            alike = small.setdefault(frozenset(words), [])
+            pairs += [(other, place) for other in alike]
+            alike.append(place)
+            continue
         ordered = sorted(rank[word] for word in words)
-        least = -int(-NEAR_THRESHOLD * len(ordered) // 1)
-        candidates: set[int] = set()
-        for word in ordered[: len(ordered) - least + 1]:
+        least = math.ceil(NEAR_THRESHOLD * len(ordered) - _ROUNDING)
+        met: Counter[int] = Counter()
+        for word in ordered[: len(ordered) - least + _SHARED]:
             holding = holders.setdefault(word, [])
-            candidates.update(holding)
+            met.update(holding)
             holding.append(place)
-        for other in sorted(candidates):
-            theirs = texts[other]
-            if min(len(words), len(theirs)) < NEAR_THRESHOLD * max(len(words), len(theirs)):
-                continue
-            shared = len(words & theirs)
-            if shared >= NEAR_THRESHOLD * (len(words) + len(theirs) - shared):
-                yield other, place
-
-
-def _by_rarity(counts: Counter[str]) -> list[tuple[str, int]]:
-    return sorted(counts.items(), key=lambda entry: (entry[1], entry[0]))
+        for other in sorted(other for other, shared in met.items() if shared >= _SHARED):
+            shared = len(words & texts[other])
+            if shared >= NEAR_THRESHOLD * (len(words) + len(texts[other]) - shared) - _ROUNDING:
+                pairs.append((other, place))
+    return pairs
 
 
 def _folded(text: str) -> str:

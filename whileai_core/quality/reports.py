@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from whileai_core.rows import Row
 
 
 class Report(dict[str, Any]):
@@ -21,3 +24,13 @@ class Report(dict[str, Any]):
     def to_dict(self) -> dict[str, Any]:
         """Return the report as a plain dict."""
         return dict(self)
+
+
+class StampedReport(Report):
+    """A report on rows that were stamped.
+
+    Attributes:
+        rows: The stamped copies, in the order of the rows; no key of the report.
+    """
+
+    rows: list[Row]

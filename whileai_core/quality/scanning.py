@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from whileai_core.quality.facts import Facts
     from whileai_core.quality.tasks import Task
     from whileai_core.rows import Row
 
@@ -42,14 +43,12 @@ class Finding(NamedTuple):
     Attributes:
         column: The column.
         rho: Correlation inside tasks.
-        pooled: Correlation over all rows.
         endorsed: Whether the reward is meant to follow it.
         documented: Whether it is seen in `min_obs` rows.
     """
 
     column: Column
     rho: float
-    pooled: float
     endorsed: bool
     documented: bool
 
@@ -81,6 +80,7 @@ class Scan:
     Args:
         rows: Graded rows.
         reward: Key of the reward.
+        facts: What was read in the rows, if that was done before.
 
     Attributes:
         order: Where each row stood.
@@ -90,13 +90,15 @@ class Scan:
         disagree: Whether the rewards of any task differ.
     """
 
-    def __init__(self, rows: Sequence[Row], reward: str) -> None:
+    def __init__(
+        self, rows: Sequence[Row], reward: str, facts: Sequence[Facts] | None = None
+    ) -> None:
         import numpy as np
 
         tasks = [task_of(row, position) for position, row in enumerate(rows)]
         self.order, self.grouping = grouping_of(tasks)
         self.rows = [rows[place] for place in self.order]
-        self.facts = facts_of(self.rows)
+        self.facts = [facts[place] for place in self.order] if facts else facts_of(self.rows)
         self._tasks: list[Task] = [tasks[place] for place in self.order]
         self._rewards = np.array([grade_of(row, reward) for row in self.rows], dtype=float)
         self._centred = self.grouping.centred(self._rewards)
@@ -213,7 +215,6 @@ class Scan:
         return Finding(
             column,
             float(unit @ self._direction),
-            _pooled(column.values.astype(float), self._rewards),
             endorsed,
             column.n_obs >= search.min_obs,
         )
@@ -264,6 +265,13 @@ class Scan:
         )
         return float(documented[math.ceil((1 - alpha) * n_perm) - 1]), calibrated
 
+    def pooled(self, finding: Finding) -> float:
+        """Return the correlation over all rows, whatever their task."""
+        a = finding.column.values - finding.column.values.mean()
+        b = self._rewards - self._rewards.mean()
+        scale = math.sqrt(float((a @ a) * (b @ b)))
+        return float(a @ b) / scale if scale > 0 else 0.0
+
     def twins(self, findings: Sequence[Finding], of: Sequence[Finding]) -> set[str]:
         """Return the names of findings that are, inside tasks, the same signal as one of `of`."""
         import numpy as np
@@ -294,12 +302,6 @@ def matches(column: Column, endorsed: Sequence[str]) -> bool:
 
 def _varies(values: NDArray[np.float64]) -> bool:
     return bool(values.min() < values.max())
-
-
-def _pooled(values: NDArray[np.float64], rewards: NDArray[np.float64]) -> float:
-    a, b = values - values.mean(), rewards - rewards.mean()
-    scale = math.sqrt(float((a @ a) * (b @ b)))
-    return float(a @ b) / scale if scale > 0 else 0.0
 
 
 def _upper_median(numbers: Sequence[int]) -> int:
