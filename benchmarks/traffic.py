@@ -72,3 +72,55 @@ def write_lines(path: Path, make: Any, count: int, *, seed: int = 0) -> None:
     with path.open("w", encoding="utf-8") as file:
         for number in range(count):
             file.write(json.dumps(make(rng, number)) + "\n")
+
+
+def otlp_batch(rng: random.Random, number: int) -> dict[str, Any]:
+    """Return one OTLP/JSON batch: a conversation of chat and tool spans in GenAI conventions."""
+    trace = f"{rng.getrandbits(128):032x}"
+    start = 1_700_000_000_000_000_000 + number * 10**9
+    history: list[dict[str, Any]] = [_message("user", {"type": "text", "content": _text(rng, 20)})]
+    spans: list[dict[str, Any]] = []
+    for turn in range(rng.randint(1, 4)):
+        tool, arguments, result = _call(rng)
+        call = {"type": "tool_call", "id": f"c{turn}", "name": tool, "arguments": arguments}
+        spans.append(_chat_span(history, _message("assistant", call)))
+        spans.append(
+            {
+                "gen_ai.operation.name": "execute_tool",
+                "gen_ai.tool.name": tool,
+                "gen_ai.tool.call.id": f"c{turn}",
+                "gen_ai.tool.call.arguments": json.dumps(arguments),
+                "gen_ai.tool.call.result": json.dumps(result),
+            }
+        )
+        answer = {"type": "tool_call_response", "id": f"c{turn}", "response": result}
+        history += [_message("assistant", call), _message("tool", answer)]
+    reply = _message("assistant", {"type": "text", "content": _text(rng, 30)})
+    spans.append(_chat_span(history, reply))
+    wire = [
+        {
+            "traceId": trace,
+            "spanId": f"{rng.getrandbits(64):016x}",
+            "name": attributes["gen_ai.operation.name"],
+            "startTimeUnixNano": str(start + place * 10**6),
+            "endTimeUnixNano": str(start + (place + 1) * 10**6),
+            "attributes": [
+                {"key": key, "value": {"stringValue": value}} for key, value in attributes.items()
+            ],
+        }
+        for place, attributes in enumerate(spans)
+    ]
+    return {"resourceSpans": [{"scopeSpans": [{"spans": wire}]}]}
+
+
+def _message(role: str, *parts: dict[str, Any]) -> dict[str, Any]:
+    return {"role": role, "parts": list(parts)}
+
+
+def _chat_span(history: list[dict[str, Any]], reply: dict[str, Any]) -> dict[str, str]:
+    return {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": "support-small-2",
+        "gen_ai.input.messages": json.dumps(history),
+        "gen_ai.output.messages": json.dumps([reply]),
+    }
