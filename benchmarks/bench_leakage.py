@@ -1,7 +1,7 @@
 """Near copies: how well `hash` and `ngram` tell copies from siblings, and what a search costs.
 
-    python benchmarks/bench_leakage.py study [--pairs 4000]
-    python benchmarks/bench_leakage.py speed [--n 10000] [--pairs 5]
+    python -m benchmarks.bench_leakage study [--pairs 4000]
+    python -m benchmarks.bench_leakage speed [--n 10000] [--pairs 5]
 
 `study` makes labelled pairs of asks: siblings (one template, one slot filled differently) and
 near copies (typos, letter case, courtesy, punctuation, clauses in another order, and all of it
@@ -26,6 +26,8 @@ import numpy as np
 
 from whileai_core import leakage_report
 from whileai_core.traces.embedders import embedding
+from whileai_core.traces.identifiers import alike
+from whileai_core.traces.nearcopies import near_copies
 
 SLOT_WORDS = {
     "verb": "cancel refund track reschedule upgrade return exchange locate confirm dispute renew "
@@ -147,6 +149,10 @@ def similarities(name: str, pairs: list[tuple[bool, str, str, str]]) -> Any:
     other = how.embed([pair[3] for pair in pairs]).astype(np.float64)
     lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
     cosines = np.maximum((one * other).sum(axis=1) / np.maximum(lengths, 1e-12), 0.0)
+    if how.identifiers is not None:
+        named = [[how.identifiers(text) for text in pair[2:]] for pair in pairs]
+        shares = [next(alike([ours], {theirs}, 1e-9), None) for ours, theirs in named]
+        cosines *= [pair.share if pair else 0.0 for pair in shares]
     return cosines**how.sharpness
 
 
@@ -218,15 +224,55 @@ def speed(n: int, pairs: int, name: str) -> None:
     print(f"{name} {n} x {n}  peak above the texts: {peak:.0f} MB (both parts kept included)")
 
 
+def asks(kind: str, n: int, seed: str) -> list[str]:
+    """Return n distinct asks: of templates, nearly all with identifiers; or prose without."""
+    rng = random.Random(seed)
+    if kind == "prose":
+        return [text.split(": ")[1] for text in prompts(n, seed)]
+    found: dict[str, None] = {}
+    while len(found) < n:
+        found[rng.choice(TEMPLATES[:5] + TEMPLATES[8:]).format(**values(rng))] = None
+    return list(found)
+
+
+def scale(kind: str, n: int, m: int) -> None:
+    texts, anchors = asks(kind, n, "texts"), asks(kind, m, "anchors")
+    rng = random.Random(9)
+    texts[: n // 50] = [NEAR[rng.choice(list(NEAR))](rng, text) for text in anchors[: n // 50]]
+    sample = 4096
+    vectors, (rows, against) = timed(both_embedded, "ngram", texts[:sample], anchors[:sample])
+    matmul = timed(products, rows, against)[0] * (n / sample) * (m / sample)
+    vectors *= (n + m) / (2 * sample)
+    for name, run in (
+        ("near_copies", lambda: len(near_copies(texts, anchors))),
+        (
+            "leakage_report",
+            lambda: leakage_report(texts[n // 50 :], anchors, embedder="ngram")["max_similarity"],
+        ),
+    ):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        seconds, found = timed(run)
+        peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+        print(
+            f"{kind} {n} x {m}  {name:<15} {seconds / vectors:6.2f} x vectors, "
+            f"{seconds / (vectors + matmul):.3f} x (vectors + matmul), peak +{peak:.0f} MB, "
+            f"found {found}"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("what", choices=("study", "speed"))
+    parser.add_argument("what", choices=("study", "speed", "scale"))
     parser.add_argument("--n", type=int, default=10_000)
+    parser.add_argument("--m", type=int, help="anchors for scale; 0.6 n unless told")
     parser.add_argument("--pairs", type=int)
+    parser.add_argument("--traffic", default="templates", choices=("templates", "prose"))
     parser.add_argument("--embedder", default="hash", choices=("hash", "ngram"))
     options = parser.parse_args()
     if options.what == "study":
         study(options.pairs or 4000)
+    elif options.what == "scale":
+        scale(options.traffic, options.n, options.m or options.n * 6 // 10)
     else:
         speed(options.n, options.pairs or 5, options.embedder)
 

@@ -3,7 +3,7 @@
 Runs each pair interleaved and prints the median ratio with its range; times in seconds mean
 nothing on a shared machine.
 
-    python benchmarks/bench_load.py [--rows 100000] [--pairs 5]
+    python -m benchmarks.bench_load [--rows 100000] [--pairs 5]
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
-import traffic
+
+from benchmarks import traffic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +79,15 @@ def seconds(operation: Callable[[str], object], path: str) -> float:
 
 def peak_mib(operation: str, path: str) -> float:
     """Return how far one run in a process of its own raises the peak of resident memory."""
-    command = [sys.executable, __file__, "--measure", operation, "--path", path]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.bench_load",
+        "--measure",
+        operation,
+        "--path",
+        path,
+    ]
     return float(subprocess.run(command, check=True, capture_output=True).stdout)
 
 

@@ -1,6 +1,6 @@
 """Time `rows_from_otel` against parsing the same bytes, as ratios.
 
-    python benchmarks/bench_otel.py FILE [--pairs 5]
+    python -m benchmarks.bench_otel FILE [--pairs 5]
 
 FILE is one OTLP/JSON document, or one batch per line (`.jsonl`). Both sides run in turn; the
 median ratio and its range are printed, and the memory that the rows take at the peak.

@@ -1,6 +1,6 @@
 """What the publish gate, the hack scan and the profile cost, as ratios to parsing the same rows.
 
-    python benchmarks/bench_quality.py [--rows 100000] [--repeats 8] [--pairs 5]
+    python -m benchmarks.bench_quality [--rows 100000] [--repeats 8] [--pairs 5]
 
 The baseline is `orjson.loads` over every line into a kept list, with the cyclic collector paused,
 interleaved with the work; ratios are medians with their range. Rows are made here and seeded:

@@ -1,6 +1,6 @@
 """Redaction: recall by kind, false alarms by look-alike, and speed against parsing.
 
-    python benchmarks/bench_redaction.py [--n 400] [--rows 2000] [--pairs 5]
+    python -m benchmarks.bench_redaction [--n 400] [--rows 2000] [--pairs 5]
 
 The corpus is generated and seeded: values in prose, in fields, in JSON text and in truncated
 JSON; look-alikes in the same places. Speed is the median of interleaved pairs, as a ratio to

@@ -1,6 +1,6 @@
 """Mining, report, split and harness: time as a ratio to named baselines, and peak memory.
 
-    python benchmarks/bench_traces.py [--rows 20000] [--pairs 5] [--only mine_traces]
+    python -m benchmarks.bench_traces [--rows 20000] [--pairs 5] [--only mine_traces]
 
 Baselines run over the same rows in the same process, interleaved with the operation:
 

@@ -1,6 +1,6 @@
 """How often `hack_scan` names a shortcut where there is none, and finds one that is there.
 
-    python benchmarks/study_hackscan.py [--scans 400] [--planted 100]
+    python -m benchmarks.study_hackscan [--scans 400] [--planted 100]
 
 Null data: rewards are coin flips that follow nothing. Planted: the reward is whether the reply
 has a given opening. Replies are random words; half of the rows call a tool. Every cell is

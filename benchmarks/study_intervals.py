@@ -1,6 +1,6 @@
 """How often nominal 95 % intervals of pass rates hold the true rate.
 
-    python benchmarks/study_intervals.py [--sets 2000] [--other 1000] [--powers 500]
+    python -m benchmarks.study_intervals [--sets 2000] [--other 1000] [--powers 500]
 
 Sets of n tasks with k rollouts each are drawn around a true pass rate; an interval covers when it
 holds that rate. Tasks are alike (`equal`), or differ: pass rates from a Beta distribution with
