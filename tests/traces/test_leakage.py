@@ -210,4 +210,6 @@ def test_bounds_are_never_below_the_cosine():
     rows = rng.poisson(0.3, (50, 256)).astype(np.float32)
     sources = blocks.unit(np.vstack([rows[:10], rng.poisson(0.2, (200, 256))]).astype(np.float32))
     cosines = (blocks.unit(rows) @ sources.T).max(axis=1)
-    assert (screening.upper_bounds(rows, sources) >= cosines - screening.SLACK).all()
+    screen = screening.Screen(sources)
+    for kept in (screening.COARSE, screening.FINE):
+        assert (screen.upper_bounds(rows, kept) >= cosines - screening.SLACK).all()

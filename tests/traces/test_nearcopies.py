@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import re
+
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from whileai_core import leakage_report
-from whileai_core.traces import nearcopies
+from whileai_core.traces import grouped
+from whileai_core.traces.identifiers import alike
 from whileai_core.traces.nearcopies import near_copies
 from whileai_core.traces.ngrams import NgramEmbedder
 
@@ -89,9 +93,94 @@ def test_texts_follow_the_nearest_anchor():
     assert near_copies(lines, []) == {}
 
 
-def test_blocks_of_texts_do_not_change_what_follows(monkeypatch):
-    anchors = ["Cancel order 17", "Track my parcel"]
-    lines = ["cancel order 17 please", "pay rent", "track my parcell", "Cancel Order 17"]
-    whole = near_copies(lines, anchors)
-    monkeypatch.setattr(nearcopies, "_TEXTS_AT_ONCE", 2)
-    assert near_copies(lines, anchors) == whole == {0: 0, 2: 1, 3: 0}
+WORDS = ("cancel", "cancle", "refund", "order", "orders", "my", "please", "the", "late", "tickets")
+asks = st.builds(
+    lambda words, numbers, mark: " ".join([*words, *(f"n{n}" for n in numbers)]) + mark,
+    st.lists(st.sampled_from(WORDS), max_size=5),
+    st.lists(st.integers(1, 13), max_size=12),
+    st.sampled_from(["", "!", " ?"]),
+)
+
+
+def full_comparison(lines, anchors):
+    """All similarities: squared cosine of the words, times the squared share of identifiers."""
+
+    def parts(texts):
+        vectors = NgramEmbedder().embed(texts).astype(np.float64)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        sets = [set(re.findall(r"n\d+", text)) for text in texts]
+        return vectors / np.where(lengths == 0, 1, lengths), sets
+
+    (ours, our_sets), (theirs, their_sets) = parts(lines), parts(anchors)
+    shares = [
+        [len(a & b) ** 2 / (len(a) * len(b)) if a and b else float(a == b) for b in their_sets]
+        for a in our_sets
+    ]
+    return np.maximum(ours @ theirs.T, 0) ** 2 * np.array(shares)
+
+
+@pytest.mark.parametrize("pairs_per_text", [4, 0])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    lines=st.lists(asks, min_size=1, max_size=12),
+    anchors=st.lists(asks, min_size=1, max_size=12),
+    threshold=st.sampled_from([0.01, 0.5, 0.64, 0.8, 0.9, 0.95, 0.99]),
+)
+def test_flags_are_those_of_the_full_comparison(
+    monkeypatch, pairs_per_text, lines, anchors, threshold
+):
+    monkeypatch.setattr(grouped, "_PAIRS_PER_TEXT", pairs_per_text)
+    monkeypatch.setattr(grouped, "_AT_ONCE", 3)
+    monkeypatch.setattr(grouped, "_PAIRS_AT_ONCE", 7)
+    wanted = full_comparison(lines, anchors)
+    exact = find_exact(lines, anchors)
+    report = leakage_report(lines, anchors, threshold=threshold, embedder="ngram", examples=99)
+    positions = [place for place, line in enumerate(lines) if line.strip()]
+    leaky = {entry["row"]: entry for entry in report["leaky"]}
+    for place in positions:
+        if place in exact:
+            assert leaky[place]["similarity"] == 1.0
+        elif abs(wanted[place].max() - threshold) > 1e-9:
+            assert (place in leaky) == (wanted[place].max() >= threshold)
+        if place in leaky and place not in exact:
+            assert leaky[place]["similarity"] == pytest.approx(wanted[place].max(), abs=1e-4)
+            assert wanted[place][leaky[place]["source"]] >= threshold - 1e-6
+    if leaky and not exact:
+        assert report["max_similarity"] == pytest.approx(wanted.max())
+
+
+def find_exact(lines, anchors):
+    known = {" ".join(text.lower().split()) for text in anchors if text.strip()}
+    return {place for place, text in enumerate(lines) if " ".join(text.lower().split()) in known}
+
+
+@given(
+    st.sets(st.frozensets(st.integers(0, 14), max_size=14), max_size=12),
+    st.sets(st.frozensets(st.integers(0, 14), max_size=14), max_size=12),
+    st.sampled_from([1e-6, 0.3, 0.5**0.5, 0.8, 0.9**0.5, 0.95, 1.0]),
+)
+def test_no_pair_of_sets_that_share_enough_is_missed(ones, others, least):
+    def written(held):
+        return " ".join(sorted(map(str, held)))
+
+    wanted = {
+        (written(a), written(b))
+        for a in ones
+        for b in others
+        if a == b or (a & b and len(a & b) / (len(a) * len(b)) ** 0.5 >= least - 1e-9)
+    }
+    found = list(alike(dict.fromkeys(map(written, ones)), set(map(written, others)), least))
+    assert {(pair.one, pair.other) for pair in found} == wanted
+    assert len(found) == len(wanted)
+
+
+def test_short_asks_about_other_numbers_are_never_copies():
+    # With hashed signs instead of sets one pair in some hundreds would agree by chance.
+    lines = [f"go {n}" for n in range(1000, 1200)]
+    assert near_copies(lines, [f"go {n}" for n in range(2000, 2200)]) == {}
+
+
+def test_equal_texts_get_the_same_anchor_and_the_first_of_equals():
+    anchors = ["Renew 3", "track  my parcel!", "track my, parcel"]
+    assert near_copies(["track my parcel"] * 3, anchors) == {0: 1, 1: 1, 2: 1}
+    assert near_copies(["???", "4473?", "order 4473"], ["!!!", "4473"]) == {1: 1}

@@ -38,8 +38,8 @@ def unit(vectors: Any) -> NDArray[np.float32]:
 
 def row_maxima(
     rows: Callable[[int, int], NDArray[np.float32]], n: int, sources: NDArray[np.float32]
-) -> NDArray[np.float32]:
-    """Return each row's largest product with any source, at least 0.
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Return each row's largest product with any source, and where: 0 and -1 if none is above 0.
 
     Args:
         rows: Gives the rows from a start to a stop.
@@ -49,6 +49,7 @@ def row_maxima(
     import numpy as np
 
     best = np.zeros(n, dtype=np.float32)
+    where = np.full(n, -1, dtype=np.int64)
     products = np.empty((ROWS, SOURCES), dtype=np.float32)
     for start in range(0, n, ROWS):
         block = rows(start, min(start + ROWS, n))
@@ -57,5 +58,8 @@ def row_maxima(
             against = sources[first : first + SOURCES]
             out = products[: len(block), : len(against)]
             np.matmul(block, against.T, out=out)
-            np.maximum(here, out.max(axis=1), out=here)
-    return best
+            top = out.max(axis=1)
+            better = np.flatnonzero(top > here)
+            here[better] = top[better]
+            where[start + better] = first + out[better].argmax(axis=1)
+    return best, where

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from whileai_core.errors import InputError
 from whileai_core.traces.embedders import Embedding, embedding
+from whileai_core.traces.grouped import GroupedSearch
 from whileai_core.traces.neighbours import PairSearch
 from whileai_core.traces.tasks import fold
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _PLAIN_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
+
+
+Search: TypeAlias = PairSearch | GroupedSearch
 
 
 class Match(NamedTuple):
@@ -33,7 +37,8 @@ class Copies(NamedTuple):
     Attributes:
         flagged: One flag per text.
         exact: Position of a text that is an exact copy -> position of the first equal source.
-        largest: The largest similarity of all pairs.
+        largest: The largest similarity of all pairs; with an embedder that reads identifiers, of
+            the pairs that share enough of them to reach the threshold.
         search: The comparison of the other texts; None when there are none.
         places: Position of every other text -> its row in `search`.
         sharpness: Similarity is the cosine to this power.
@@ -42,7 +47,7 @@ class Copies(NamedTuple):
     flagged: NDArray[np.bool_]
     exact: dict[int, int]
     largest: float
-    search: PairSearch | None
+    search: Search | None
     places: dict[int, int]
     sharpness: float
 
@@ -69,7 +74,8 @@ def find_copies(
 ) -> Copies:
     """Find the texts that have a source of at least `threshold` similarity.
 
-    Memory is linear in the texts: no table of pairs is ever whole. Exact copies need no
+    Memory is linear in the texts at most (bounded with an embedder that reads identifiers): no
+    table of pairs is ever whole. Exact copies need no
     comparison and count at any threshold; an empty text is never one.
     """
     import numpy as np
@@ -81,7 +87,7 @@ def find_copies(
     flagged[list(exact)] = True
     if not others:
         return Copies(flagged, exact, 1.0, None, {}, how.sharpness)
-    search = PairSearch(*_vectors(how, [texts[position] or " " for position in others], sources))
+    search = _search(how, [texts[position] or " " for position in others], sources)
     verdict = search.decide(how.cosine(min(threshold, 1.0)), largest=not exact)
     flagged[others] = verdict.flagged
     largest = 1.0 if exact else verdict.largest**how.sharpness
@@ -107,6 +113,12 @@ def _exact_form(text: str) -> str:
     if folded.isascii():
         return folded
     return unicodedata.normalize("NFKC", folded).translate(_PLAIN_QUOTES)
+
+
+def _search(how: Embedding, texts: list[str], sources: Sequence[str]) -> Search:
+    if how.identifiers is not None:
+        return GroupedSearch(texts, sources, how.embed, how.identifiers)
+    return PairSearch(*_vectors(how, texts, sources))
 
 
 def _vectors(how: Embedding, texts: list[str], sources: Sequence[str]) -> tuple[Any, Any]:

@@ -28,10 +28,13 @@ class Embedding(NamedTuple):
     Attributes:
         embed: Texts to a matrix with one row per text.
         sharpness: Similarity is the cosine to this power.
+        identifiers: Gives a text's identifiers, as `identifiers.alike` reads them: what two
+            texts share of them multiplies their cosine. None when words are all there is.
     """
 
     embed: Embed
     sharpness: float = 1.0
+    identifiers: Callable[[str], str] | None = None
 
     def cosine(self, similarity: float) -> float:
         """Return the cosine at which a similarity is reached."""
@@ -74,9 +77,9 @@ def embedding(embedder: object) -> Embedding:
 def _named(name: str) -> Embedding:
     kind, _, model = name.partition(":")
     if name == "ngram":
-        from whileai_core.traces.ngrams import SHARPNESS, NgramEmbedder
+        from whileai_core.traces.ngrams import SHARPNESS, NgramEmbedder, identifiers_of
 
-        return Embedding(NgramEmbedder().embed, SHARPNESS)
+        return Embedding(NgramEmbedder().embed, SHARPNESS, identifiers_of)
     if kind == "modal":
         _log.warning("embedder %r is a service of the peer; the hash embedder is used", kind)
     elif kind in _LOCAL:

@@ -29,9 +29,16 @@ class Nearest(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Which rows reach the limit, and the largest cosine (see `PairSearch.decide`)."""
+    """What `PairSearch.decide` found.
+
+    Attributes:
+        flagged: Which rows reach the limit.
+        source: A nearest source of every flagged row, to float32 rounding.
+        largest: The largest cosine of all pairs.
+    """
 
     flagged: NDArray[np.bool_]
+    source: NDArray[np.int64]
     largest: float
 
 
@@ -57,12 +64,14 @@ class PairSearch:
         """
         import numpy as np
 
-        maxima = self._maxima(limit, largest=largest)
+        maxima, source = self._maxima(limit, largest=largest)
         flagged = maxima >= limit + _DOUBT
         doubtful = np.flatnonzero(np.abs(maxima - limit) < _DOUBT)
         if len(doubtful):
-            flagged[doubtful] = self.nearest(doubtful).similarity >= limit - _TIE
-        return Verdict(flagged, self._largest(maxima) if largest else 0.0)
+            settled = self.nearest(doubtful)
+            flagged[doubtful] = settled.similarity >= limit - _TIE
+            source[doubtful] = settled.source
+        return Verdict(flagged, source, self._largest(maxima) if largest else 0.0)
 
     def nearest(self, positions: NDArray[np.int64]) -> Nearest:
         """Return the nearest source of the rows at `positions` in float64; the first wins ties."""
@@ -87,28 +96,34 @@ class PairSearch:
         places = places.reshape(-1)
         return Nearest(np.minimum(similarity, 1.0)[places], source[places])
 
-    def _maxima(self, limit: float, *, largest: bool) -> NDArray[np.float32]:
-        """Return each row's largest cosine in float32, or 0 where it can decide nothing."""
+    def _maxima(
+        self, limit: float, *, largest: bool
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Return each row's largest cosine in float32 and where, or 0 where it decides nothing."""
         import numpy as np
 
+        everything = np.arange(len(self._rows))
         if not screening.pays(self._rows, self._sources):
-            return self._full_maxima(np.arange(len(self._rows)))
-        bounds = screening.upper_bounds(self._rows, self._unit_sources)
-        alive = bounds >= limit - screening.SLACK
-        maxima = np.zeros(len(bounds), dtype=np.float32)
-        maxima[alive] = self._full_maxima(np.flatnonzero(alive))
-        if largest:
-            # The bar is what was found so far; rows whose bound passes it may still raise it.
-            waiting = np.flatnonzero(~alive)
-            waiting = waiting[np.argsort(-bounds[waiting], kind="stable")]
-            for start in range(0, len(waiting), blocks.ROWS):
-                block = waiting[start : start + blocks.ROWS]
-                if bounds[block[0]] < maxima.max() - screening.SLACK:
-                    break
-                maxima[block] = self._full_maxima(block)
-        return maxima
+            return self._full_maxima(everything)
+        screen = screening.Screen(self._unit_sources)
+        coarse = screen.upper_bounds(self._rows, screening.COARSE)
+        maxima = np.zeros(len(coarse), dtype=np.float32)
+        source = np.full(len(coarse), -1, dtype=np.int64)
+        order = np.argsort(-coarse, kind="stable")
+        for start in range(0, len(order), blocks.ROWS):
+            # A row counts if it may reach the limit or, until one does, raise the largest.
+            bar = (min(limit, float(maxima.max())) if largest else limit) - screening.SLACK
+            block = order[start : start + blocks.ROWS]
+            block = block[coarse[block] >= bar]
+            if not len(block):
+                break
+            block = block[screen.upper_bounds(self._rows[block], screening.FINE) >= bar]
+            maxima[block], source[block] = self._full_maxima(block)
+        return maxima, source
 
-    def _full_maxima(self, positions: NDArray[np.int64]) -> NDArray[np.float32]:
+    def _full_maxima(
+        self, positions: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         return blocks.row_maxima(
             lambda start, stop: blocks.unit(self._rows[positions[start:stop]]),
             len(positions),

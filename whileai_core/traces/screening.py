@@ -18,24 +18,34 @@ if TYPE_CHECKING:
     from whileai_core.traces.embedders import Matrix
 
 SLACK = 1e-4  # what float32 may take off a bound
-_DIRECTIONS = 95
+COARSE, FINE = 31, 95  # directions: a bound for all rows, and one for those that it leaves
 _SAMPLE = 4096
 
 
-def upper_bounds(rows: Matrix, sources: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return, for each row, a number its largest cosine passes by at most `SLACK`.
+class Screen:
+    """Bounds rows' largest cosine with any of some sources, given as unit vectors."""
 
-    Args:
-        rows: Vectors of any length, twice as wide as the directions kept or wider.
-        sources: Unit vectors.
-    """
-    directions = _principal_directions(sources)
-    short_sources = _short(sources, directions)
-    return blocks.row_maxima(
-        lambda start, stop: _short(blocks.unit(rows[start:stop]), directions),
-        len(rows),
-        short_sources,
-    )
+    def __init__(self, sources: NDArray[np.float32]) -> None:
+        self._sources = sources
+        self._directions = _principal_directions(sources)
+        self._short_sources: dict[int, NDArray[np.float32]] = {}
+
+    def upper_bounds(self, rows: Matrix, kept: int) -> NDArray[np.float32]:
+        """Return, for each row, a number its largest cosine passes by at most `SLACK`.
+
+        Args:
+            rows: Vectors of any length.
+            kept: How many directions to look at, at most `FINE`.
+        """
+        directions = self._directions[:, -kept:]
+        if kept not in self._short_sources:
+            self._short_sources[kept] = _short(self._sources, directions)
+        bounds, _ = blocks.row_maxima(
+            lambda start, stop: _short(blocks.unit(rows[start:stop]), directions),
+            len(rows),
+            self._short_sources[kept],
+        )
+        return bounds
 
 
 def _principal_directions(sources: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -43,14 +53,14 @@ def _principal_directions(sources: NDArray[np.float32]) -> NDArray[np.float64]:
 
     sample = sources[:: max(1, len(sources) // _SAMPLE)].astype(np.float64)
     _, directions = np.linalg.eigh(sample.T @ sample)
-    kept: NDArray[np.float64] = directions[:, -_DIRECTIONS:]
+    kept: NDArray[np.float64] = directions[:, -FINE:]
     return kept
 
 
 def _short(vectors: NDArray[np.float32], directions: NDArray[np.float64]) -> NDArray[np.float32]:
     import numpy as np
 
-    short = np.empty((len(vectors), _DIRECTIONS + 1), dtype=np.float32)
+    short = np.empty((len(vectors), directions.shape[1] + 1), dtype=np.float32)
     for start in range(0, len(vectors), blocks.ROWS):
         # In float64: the length left over is a small difference.
         part = vectors[start : start + blocks.ROWS].astype(np.float64)
@@ -63,4 +73,4 @@ def _short(vectors: NDArray[np.float32], directions: NDArray[np.float64]) -> NDA
 
 def pays(rows: Matrix, sources: Matrix) -> bool:
     """Tell whether screening saves more than it costs: about 30,000 by 30,000 and up."""
-    return len(rows) * len(sources) >= 30_000**2 and rows.shape[1] > 2 * _DIRECTIONS
+    return len(rows) * len(sources) >= 30_000**2 and rows.shape[1] > 2 * FINE
