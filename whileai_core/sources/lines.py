@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from whileai_core import jsonio
 from whileai_core.sources.compression import BrokenStream
+from whileai_core.sources.otlp import starts_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,19 +81,20 @@ class _Splitter:
         if not lines:
             self._hold(rest)
             return
-        exact = not jsonio.has_long_integers(data)
+        pending, self._pending, self._held = self._pending, [], 0
         if self._too_long is not None:
             yield LongLine(self._number, self._too_long)
             self._too_long = None
             self._number += 1
             del lines[0]
-        elif self._pending:
-            lines[0] = b"".join((*self._pending, lines[0]))
-            exact = exact and not jsonio.has_long_integers(lines[0])
+        elif pending:
+            lines[0] = b"".join((*pending, lines[0]))
         if lines:
+            exact = all(map(starts_batch, lines)) or not (
+                jsonio.has_long_integers(data) or (pending and jsonio.has_long_integers(lines[0]))
+            )
             yield LineBlock(self._number, lines, exact)
             self._number += len(lines)
-        self._pending, self._held = [], 0
         self._hold(rest)
 
     def _hold(self, data: bytes) -> None:

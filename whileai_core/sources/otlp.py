@@ -6,6 +6,7 @@ with attribute values already plain, so that readers above know one form only.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -22,7 +23,17 @@ _MAPS = frozenset({"kvlistValue", "kvlist_value"})
 _BYTES = frozenset({"bytesValue", "bytes_value"})
 _WRAPPERS = _SCALARS | _INTS | _DOUBLES | _ARRAYS | _MAPS | _BYTES
 
+_BATCH_START = re.compile(rb'\s*\{\s*"resourceSpans"')
+
 Attributes = dict[str, Any]
+
+
+def starts_batch(text: bytes) -> bool:
+    """Tell whether JSON text begins as an OTLP/JSON batch does.
+
+    OTLP/JSON writes 64-bit integers as texts: no number in a batch is too long for any parser.
+    """
+    return _BATCH_START.match(text) is not None
 
 
 def attributes_of(raw: object) -> Attributes:
@@ -36,7 +47,7 @@ def attributes_of(raw: object) -> Attributes:
             try:
                 value = entry["value"]
                 out[entry["key"]] = (
-                    value["stringValue"] if "stringValue" in value else _listed_value(value)
+                    value["stringValue"] if "stringValue" in value else listed_value(value)
                 )
             except (TypeError, KeyError, IndexError):
                 _take_odd_entry(entry, out)
@@ -46,7 +57,8 @@ def attributes_of(raw: object) -> Attributes:
     return {}
 
 
-def _listed_value(value: Any) -> Any:
+def listed_value(value: Any) -> Any:
+    """Return the plain value of a `{key, value}` entry; an empty one means "not set"."""
     if "intValue" in value:
         return _int(value["intValue"])
     return any_value(value) if value else None

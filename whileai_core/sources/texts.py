@@ -12,6 +12,7 @@ from whileai_core.sources.compression import BrokenStream
 from whileai_core.sources.items import Ignored, Origin, Record, Reject
 from whileai_core.sources.limits import raw_text
 from whileai_core.sources.lines import Piece, line_blocks
+from whileai_core.sources.otlp import starts_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 _HEAD_BYTES = 64 * 1024
 _LINES_TRIED = 64
-_OTLP_BATCH = re.compile(rb'\s*\{\s*"resourceSpans"')
 _GAP = re.compile(r"[\s,\x1e]*")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -151,8 +151,7 @@ def _document(
 
 
 def _value_of(data: bytes) -> Any:
-    if _OTLP_BATCH.match(data):
-        # OTLP/JSON writes 64-bit integers as texts: no number in it needs a second look.
+    if starts_batch(data):
         try:
             return jsonio.loads_exact(data)
         except ValueError:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from whileai_core import jsonio
 from whileai_core.dialects.spans.conversation import row_of
 from whileai_core.dialects.spans.grouping import conversation_id, grouped
 from whileai_core.dialects.spans.reader import read
+from whileai_core.dialects.spans.usual import UsualSpans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,36 +30,48 @@ class Collector:
 
     def __init__(self, reward_keys: Iterable[str] = REWARD_KEYS) -> None:
         self._reward_keys = (reward_keys,) if isinstance(reward_keys, str) else tuple(reward_keys)
+        self._usual = UsualSpans(self._reward_keys)
         self._readings: list[Reading] = []
+        self._traces: dict[str, list[Reading]] = {}
         self._last_history: dict[str, History] = {}
-        self._texts: dict[str, str] = {}
 
     def add(self, span: Span) -> None:
         """Take one span."""
-        reading = read(span, self._reward_keys)
-        # Ids and names come again with every span: one copy of each will do.
-        once = self._texts.setdefault
-        reading.trace = trace = once(reading.trace, reading.trace)
-        reading.parent = once(reading.parent, reading.parent)
-        reading.name = once(reading.name, reading.name)
-        if type(reading.conversation) is str:
-            reading.conversation = once(reading.conversation, reading.conversation)
+        self._take(self._usual.shared(read(span, self._reward_keys)))
+
+    def took(self, raw: dict[str, Any]) -> bool:
+        """Take a span as OTLP/JSON writes it, if it is a usual one; tell whether it was."""
+        reading = self._usual.read(raw)
+        if reading is None:
+            return False
+        self._take(reading)
+        return True
+
+    def _take(self, reading: Reading) -> None:
+        trace = reading.trace
         self._readings.append(reading)
-        if reading.history is not None:
+        members = self._traces.get(trace)
+        if members is None:
+            self._traces[trace] = [reading]
+        else:
+            members.append(reading)
+        history = reading.history
+        if history is not None:
             last = self._last_history.get(trace)
             if last is not None:
-                reading.history.join(last)
-            self._last_history[trace] = reading.history
+                history.join(last)
+            self._last_history[trace] = history
 
     def rows(self) -> list[Row]:
         """Return the rows of all conversations, in the order of their first spans.
 
         The collector is empty then: each span is let go as its row is made.
         """
-        groups = grouped(self._readings)
+        groups = grouped(self._readings, self._traces)
         self._readings.clear()
+        self._traces.clear()
         self._last_history.clear()
-        self._texts.clear()
+        self._usual = UsualSpans(self._reward_keys)
         rows = []
         for key in list(groups):
             row = row_of(key, groups.pop(key))

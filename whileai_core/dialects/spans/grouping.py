@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from whileai_core import jsonio
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from whileai_core.dialects.spans.reading import Reading
 
@@ -27,6 +27,8 @@ def conversation_id(reading: Reading) -> str | None:
 
 def _each_once(members: list[Reading]) -> list[Reading]:
     """Return the spans of one trace, each once: of several deliveries the fullest."""
+    if len({reading.span for reading in members}) == len(members):
+        return members
     places: dict[tuple[str, str], int] = {}
     once: list[Reading] = []
     for reading in members:
@@ -48,25 +50,50 @@ def _weight(reading: Reading) -> tuple[int, int, str]:
     return (reading.end, len(content), jsonio.text(content))
 
 
-def grouped(readings: Sequence[Reading]) -> dict[str, list[Reading]]:
-    """Return the spans of each conversation; conversations and spans in the order given."""
-    traces: dict[str, list[Reading]] = {}
-    for reading in readings:
-        members = traces.get(reading.trace)
-        if members is None:
-            traces[reading.trace] = [reading]
+def grouped(
+    readings: Sequence[Reading], traces: Mapping[str, list[Reading]]
+) -> dict[str, list[Reading]]:
+    """Return the spans of each conversation; conversations and spans in the order given.
+
+    Args:
+        readings: All spans.
+        traces: The same by trace, traces and spans in the same order.
+    """
+    groups: dict[str, list[Reading]] = {}
+    if all(traces):
+        for trace, members in traces.items():
+            once = _each_once(members)
+            key = _only_key(trace, once)
+            if key is None:
+                break
+            groups.setdefault(key, []).extend(once)
         else:
-            members.append(reading)
+            return groups
     keys: dict[int, str] = {}
     for trace, members in traces.items():
         once = _each_once(members)
         keys |= zip(map(id, once), _keys(trace, once), strict=True)
-    groups: dict[str, list[Reading]] = {}
+    groups = {}
     for reading in readings:
         key = keys.get(id(reading))
         if key is not None:
             groups.setdefault(key, []).append(reading)
     return groups
+
+
+def _only_key(trace: str, members: Sequence[Reading]) -> str | None:
+    """Return the conversation that a whole trace is part of, None if there are several."""
+    only = last = None
+    for reading in members:
+        if reading.conversation is last:  # as most: equal ids are one object
+            continue
+        last = reading.conversation
+        key = conversation_id(reading)
+        if only is None:
+            only = key
+        elif key is not None and key != only:
+            return None
+    return only or trace
 
 
 def _keys(trace: str, members: Sequence[Reading]) -> list[str]:

@@ -7,7 +7,7 @@ them. A piece that cannot be read becomes a `Reject` of its own; the pieces arou
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from whileai_core.dialects.spans.span import Span
@@ -29,6 +29,7 @@ _DEEPEST = 8  # containers in containers
 _MICRO = 1000
 
 _Pieces = Iterator[Span | Reject | Ignored]
+_Taker = Callable[[dict[str, Any]], bool]
 
 
 def is_span_payload(value: object) -> bool:
@@ -70,7 +71,9 @@ def _listed(value: dict[str, Any], keys: tuple[str, ...]) -> list[Any] | None:
     return found
 
 
-def spans_in(value: object, origin: Origin) -> Iterator[Span | Reject | Ignored]:
+def spans_in(
+    value: object, origin: Origin, took: _Taker | None = None
+) -> Iterator[Span | Reject | Ignored]:
     """Give every span of one parsed value, in its order; pieces that are none are accounted for.
 
     All spans come out, those without conversation content too: they hold the tree together
@@ -79,25 +82,26 @@ def spans_in(value: object, origin: Origin) -> Iterator[Span | Reject | Ignored]
     Args:
         value: One span, or spans in any container.
         origin: Where the value stood.
+        took: Is shown each span of an OTLP batch first; those it takes do not come out.
     """
-    return _walk(value, origin, 0)
+    return _walk(value, origin, took, 0)
 
 
-def _walk(value: object, origin: Origin, depth: int) -> _Pieces:
+def _walk(value: object, origin: Origin, took: _Taker | None, depth: int) -> _Pieces:
     if value is None:
         return
     if depth > _DEEPEST:
         yield _reject("too_deep", "containers of spans in one another", value, origin)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _walk(item, origin, depth + 1)
+            yield from _walk(item, origin, took, depth + 1)
     elif not isinstance(value, dict):
         yield _reject("not_a_span", "expected a span or a batch of spans", value, origin)
     elif (parts := _parts(value)) is not None:
         for part in parts:
-            yield from _walk(part, origin, depth + 1)
+            yield from _walk(part, origin, took, depth + 1)
     elif (scopes := _listed(value, _SCOPE_SPANS)) is not None:
-        yield from _resource(value, scopes, origin)
+        yield from _resource(value, scopes, origin, took)
     elif any(key in value for key in (*_SCOPE_SPANS, *_RESOURCE_SPANS)):
         yield Ignored("no_spans", origin)
     else:
@@ -122,7 +126,9 @@ def _parts(value: dict[str, Any]) -> list[Any] | None:
     return None
 
 
-def _resource(value: dict[str, Any], scopes: list[Any], origin: Origin) -> _Pieces:
+def _resource(
+    value: dict[str, Any], scopes: list[Any], origin: Origin, took: _Taker | None
+) -> _Pieces:
     resource = value.get("resource")
     about = attributes_of(resource.get("attributes")) if isinstance(resource, dict) else {}
     service = str(about.get("service.name") or "")
@@ -136,6 +142,8 @@ def _resource(value: dict[str, Any], scopes: list[Any], origin: Origin) -> _Piec
         spans = scope.get("spans")
         for raw in spans if isinstance(spans, list) else ():
             if type(raw) is dict:
+                if took is not None and took(raw):
+                    continue
                 try:
                     yield otlp_span(raw, service, name)
                 except (TypeError, ValueError, AttributeError, OverflowError) as error:

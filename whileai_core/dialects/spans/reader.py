@@ -29,10 +29,18 @@ def read(span: Span, reward_keys: Iterable[str] = ()) -> Reading:
         span: The span; it is not changed.
         reward_keys: Attributes that may hold the reward, by precedence.
     """
-    reading = Reading(span)
+    reading = Reading(
+        span.trace_id,
+        span.span_id,
+        span.parent_id,
+        span.start_ns,
+        span.end_ns,
+        span.name,
+        span.failed,
+        span.message,
+    )
     odd = _take_fields(span, reading)
-    if not reading.kind:
-        _guess_kind(reading)
+    guess_kind(reading)
     if odd:
         _take_indexed(odd, reading)
     if span.events:
@@ -40,14 +48,22 @@ def read(span: Span, reward_keys: Iterable[str] = ()) -> Reading:
     if odd:
         for finish in _finishes(odd):
             finish(span, reading)
+    settle(reading)
+    for key in reward_keys:
+        if take_reward(key, span.attributes.get(key), reading):
+            break
+    return reading
+
+
+def settle(reading: Reading) -> None:
+    """Bring what was read of a span to its place once all of it is known."""
     if reading.value_in is not None or reading.value_out is not None:
         _place_values(reading)
     if len(reading.inputs) == 1:
-        reading.history = history_of(reading.inputs[0])
-        if reading.history is not None:
+        history = history_of(reading.inputs[0])
+        if history is not None:
+            reading.history = history
             reading.inputs = ()
-    _take_reward(span, reading, reward_keys)
-    return reading
 
 
 def _take_fields(span: Span, reading: Reading) -> list[tuple[str, Any, Slot]]:
@@ -72,7 +88,10 @@ def _take_fields(span: Span, reading: Reading) -> list[tuple[str, Any, Slot]]:
     return odd
 
 
-def _guess_kind(reading: Reading) -> None:
+def guess_kind(reading: Reading) -> None:
+    """Tell the kind of a span that does not name it by what else it says."""
+    if reading.kind:
+        return
     kind = KINDS_BY_NAME.get(reading.name, "")
     if kind:
         reading.kind = kind
@@ -148,14 +167,13 @@ def _place_values(reading: Reading) -> None:
     reading.value_in = reading.value_out = None
 
 
-def _take_reward(span: Span, reading: Reading, keys: Iterable[str]) -> None:
-    for key in keys:
-        value = span.attributes.get(key)
-        if value is not None:
-            reward = _reward(value)
-            if reward is not None:
-                reading.reward, reading.reward_source = reward, key
-                return
+def take_reward(key: str, value: Any, reading: Reading) -> bool:
+    """Take the value of an attribute that may hold the reward; tell whether it was one."""
+    reward = None if value is None else _reward(value)
+    if reward is None:
+        return False
+    reading.reward, reading.reward_source = reward, key
+    return True
 
 
 def _reward(value: Any) -> int | float | None:

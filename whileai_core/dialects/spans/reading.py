@@ -11,14 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whileai_core.dialects.spans.histories import History
-    from whileai_core.dialects.spans.span import Span
 
 
 class Reading:
     """What one span says; a field is None or empty when the span says nothing of it.
 
     Attributes:
-        trace, span, parent, start, end, name: From the span.
+        trace, span, parent, start, end, name: As in `Span`.
         kind: `tool`, `agent`, `model`, `chain`, `other` or "".
         conversation: The span's own conversation id, as written.
         inputs: Payloads of messages the model was given, as the producer wrote them.
@@ -39,9 +38,11 @@ class Reading:
     conversation: Any = None
     error: Any = None
     exception: Any = None
+    failed = False
     history: History | None = None
     inputs: Sequence[Any] = ()
     kind = ""
+    message = ""
     model: Any = None
     model_version: Any = None
     outputs: Sequence[Any] = ()
@@ -60,15 +61,27 @@ class Reading:
     value_in: Any = None
     value_out: Any = None
 
-    def __init__(self, span: Span) -> None:
-        self.trace = span.trace_id
-        self.span = span.span_id
-        self.parent = span.parent_id
-        self.start = span.start_ns
-        self.end = span.end_ns
-        self.name = span.name
-        self.failed = span.failed
-        self.message = span.message
+    def __init__(
+        self,
+        trace: str,
+        span: str,
+        parent: str,
+        start: int,
+        end: int,
+        name: str,
+        failed: bool = False,
+        message: str = "",
+    ) -> None:
+        self.trace = trace
+        self.span = span
+        self.parent = parent
+        self.start = start
+        self.end = end
+        self.name = name
+        if failed:
+            self.failed = True
+        if message:
+            self.message = message
 
     def _set_messages_in(self, payload: Any) -> None:
         self.inputs = (unlayered(payload) if type(payload) is list else payload,)

@@ -57,7 +57,7 @@ def rows_from_otel(source: object, *, reward_keys: Iterable[str] = REWARD_KEYS) 
     left_out: list[Reject] = []
     add = collector.add
     with collector_paused():
-        for piece in _pieces(source):
+        for piece in _pieces(source, collector):
             if type(piece) is Span:
                 add(piece)
             elif isinstance(piece, Reject):
@@ -79,10 +79,11 @@ def _warn(left_out: list[Reject]) -> None:
     )
 
 
-def _pieces(source: Any) -> Iterator[Span | Reject | Ignored]:
+def _pieces(source: Any, collector: Collector) -> Iterator[Span | Reject | Ignored]:
+    """Yield what the collector has not taken already, straight from the batches."""
     for record in _records(source):
         if isinstance(record, Record):
-            yield from spans_in(record.value, record.origin)
+            yield from spans_in(record.value, record.origin, collector.took)
         else:
             yield record
 

@@ -72,7 +72,7 @@ def otlp_span(raw: dict[str, Any], service: str = "", scope: str = "") -> Span:
     failed, message = False, ""
     status = raw.get("status")
     if status:
-        failed, message = _status(status)
+        failed, message = failure_in(status)
     events = raw.get("events")
     parent = raw.get("parentSpanId")
     return Span(
@@ -262,7 +262,8 @@ def _events(raw: object) -> list[SpanEvent]:
 _ERRORS = frozenset({"2", "error", "status_code_error", "statuscode.error"})
 
 
-def _status(raw: object) -> tuple[bool, str]:
+def failure_in(raw: object) -> tuple[bool, str]:
+    """Return whether a status, in any spelling, says error, and its text."""
     if isinstance(raw, dict):
         code = _first(raw, ("code", "status_code", "statusCode", "Code"))
         message = _first(raw, ("message", "description", "Description"))
@@ -271,7 +272,7 @@ def _status(raw: object) -> tuple[bool, str]:
 
 
 def _status_of(raw: Mapping[str, Any]) -> tuple[bool, str]:
-    failed, message = _status(_first(raw, ("status", "Status")))
+    failed, message = failure_in(_first(raw, ("status", "Status")))
     code = _first(raw, ("status_code", "statusCode", "otel_status_code", "StatusCode"))
     if code is not None:
         failed = failed or str(code).strip().lower() in _ERRORS
