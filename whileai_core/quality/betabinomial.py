@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _ALIKE_PRIOR = 0.2
 _ALIKE = 1e-7  # stands for ρ = 0, where the formula has no value
-_COARSE, _FINE = (51, 17), (151, 31)  # grid points for rates and spreads
+_COARSE, _FINE = (51, 17), (201, 41)  # grid points for rates and spreads
 _ZOOMS = 2
 _NEGLIGIBLE = 18.0  # logarithms below the top at which the grid may end
 _RIGHT_ANGLE = math.pi / 2
@@ -65,12 +65,21 @@ def posterior_offsets(counts: TaskCounts, tail: float) -> tuple[float, float]:
         if zoom < _ZOOMS:
             grid = _around_mass(grid, weight)
     mass = np.exp(weight - weight.max()).sum(axis=1)
-    best = float(angles[int(fit.max(axis=1).argmax())])
+    best = _peak(angles, fit.max(axis=1))
     if not any(counts.passed):
         best = 0.0
     elif list(counts.passed) == list(counts.graded):
         best = _RIGHT_ANGLE
     return best - _quantile(grid, mass, tail), _quantile(grid, mass, 1 - tail) - best
+
+
+def _peak(places: NDArray[np.float64], heights: NDArray[np.float64]) -> float:
+    """Return where a curve is highest, by the parabola through its three highest points."""
+    top = min(max(int(heights.argmax()), 1), len(heights) - 2)
+    before, at, after = (float(height) for height in heights[top - 1 : top + 2])
+    bend = before - 2 * at + after
+    shift = 0.0 if bend >= 0 else min(1.0, max(-1.0, (before - after) / (2 * bend)))
+    return float(places[top]) + shift * float(places[1] - places[0])
 
 
 def _midpoints(low: float, high: float, number: int) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from whileai_core.errors import InputError
 from whileai_core.quality.grades import is_partial
@@ -62,7 +63,8 @@ def pass_at(
         `pass_at_k_ci95`) is the documented bootstrap over tasks, which covers too little below
         some fifty tasks. `interval95` (and `pass_pow_k_interval95`, `pass_at_k_interval95`) is
         the one to read, and `recommended` names it. `rows_ci95` takes the rows as independent;
-        it describes these tasks, not others like them.
+        it describes these tasks, not others like them. `common_k` has pass^k and pass@k at the
+        largest k that half of the repeated tasks reach, for tasks of uneven size.
 
     Raises:
         InputError: k is below 1, or `rows` is no list of rows.
@@ -87,8 +89,7 @@ def pass_rates(
         k = min((group.graded for group in groups if group.graded > 1), default=1)
     rates = [group.rate for group in groups]
     reached, imputed = _reaching(groups, k, min_k, unanimous_short)
-    all_pass = [_chance(group.passed, group.graded, k) for group in reached]
-    any_pass = [1 - _chance(group.graded - group.passed, group.graded, k) for group in reached]
+    all_pass, any_pass = _powers(reached, k)
     passed, graded = [g.passed for g in groups], [g.graded for g in groups]
     report = PassRates(
         k=k,
@@ -110,12 +111,42 @@ def pass_rates(
         pass_at_k_interval95=_listed(mean_interval(any_pass)),
         rows_ci95=_listed(wilson_interval(sum(passed), sum(graded))),
         recommended="interval95" if groups else None,
+        common_k=_at_common_k(groups),
         note="",
     )
     if reached and groups:
         report["headroom"] = report["pass_at_k"] - report["pass_at_1"]
     report["note"] = "; ".join(_notes(report, tally, min_k))
     return report
+
+
+def _at_common_k(groups: list[Group]) -> dict[str, Any] | None:
+    """Return pass^k and pass@k at the largest k that half of the repeated tasks reach.
+
+    Uneven tasks make the documented k that of the shortest one; this one they do not spoil.
+    """
+    sizes = sorted((group.graded for group in groups if group.graded > 1), reverse=True)
+    if not sizes:
+        return None
+    k = sizes[(len(sizes) + 1) // 2 - 1]
+    reached = [group for group in groups if group.graded >= k]
+    all_pass, any_pass = _powers(reached, k)
+    return {
+        "k": k,
+        "pass_pow_k": _mean(all_pass),
+        "pass_pow_k_interval95": _listed(mean_interval(all_pass)),
+        "pass_at_k": _mean(any_pass),
+        "pass_at_k_interval95": _listed(mean_interval(any_pass)),
+        "n_groups_at_k": len(reached),
+    }
+
+
+def _powers(groups: list[Group], k: int) -> tuple[list[float], list[float]]:
+    """Return, per task, the chance that k of its rows all pass, and that one of them does."""
+    return (
+        [_chance(group.passed, group.graded, k) for group in groups],
+        [1 - _chance(group.graded - group.passed, group.graded, k) for group in groups],
+    )
 
 
 def _reaching(
@@ -176,6 +207,9 @@ def _notes(report: PassRates, tally: Tally, min_k: int) -> list[str]:
         notes.append(f"{report['n_groups']} tasks say nothing about others; read rows_ci95 too")
     if report["n_groups"] and report["k"] < min_k:
         notes.append(f"pass^k and pass@k need {min_k} graded rows per task")
+        common = report["common_k"]
+        if common is not None and common["k"] > report["k"]:
+            notes.append(f"{common['n_groups_at_k']} tasks reach k={common['k']}: read common_k")
     if report["n_partial"]:
         notes.append(f"{report['n_partial']} rows have a grade between 0 and 1 and are left out")
     return notes
