@@ -10,7 +10,8 @@ from whileai_core.dialects.spans.calls import run_of
 from whileai_core.dialects.spans.facts import add_facts
 from whileai_core.dialects.spans.families.family import OTHER
 from whileai_core.dialects.spans.frames import frame_answers, frame_asks
-from whileai_core.dialects.spans.transcript import Place, Transcript, names_only
+from whileai_core.dialects.spans.plain import names_only, plain_events
+from whileai_core.dialects.spans.transcript import Place, Transcript
 from whileai_core.dialects.spans.tree import Tree
 from whileai_core.dialects.spans.values import (
     JOINER,
@@ -116,12 +117,19 @@ class _Telling:
         self._last[reading.trace] = (history, place)
 
     def _new_events(self, text: str) -> list[Event]:
+        """Return what a history says, calls left out that spans have told whole."""
         messages = decoded(text)
         if type(messages) is not list:
             return input_events(text)
         knows = self._transcript.knows
         rest = [message for message in messages if not knows(message)]
-        return events_of(rest, joiner=JOINER) if rest else []
+        events: list[Event] = []
+        for message in rest:
+            plain = plain_events(message)
+            if plain is None:
+                return events_of(rest, joiner=JOINER)
+            events += plain
+        return events
 
     def _told_messages(self, reading: Reading) -> tuple[list[Event], list[Event]]:
         if reading.transcript is not None:
@@ -135,10 +143,15 @@ class _Telling:
         events: list[Event] = []
         for payload in payloads:
             found = decoded(payload)
-            if type(found) is not list or not all(
-                names_only(message, self._told_by_spans) for message in found
-            ):
-                events += output_events(payload, found)
+            if type(found) is list:
+                told = self._told_by_spans
+                if all([names_only(message, told) for message in found]):
+                    continue
+                plain = plain_events(found[0]) if len(found) == 1 else None
+                if plain is not None:
+                    events += plain
+                    continue
+            events += output_events(payload, found)
         return events
 
 

@@ -25,19 +25,14 @@ def add_facts(row: Row, tree: Tree, instructions: Sequence[str]) -> None:
         tree: The spans.
         instructions: What system messages said.
     """
-    found: dict[str, Any] = {}
+    found = {field: _first(field, tree) for field in _FIRST_OF}
     scores: dict[str, Any] = {}
     for reading in tree.ordered:
-        for field, read in _FIRST_OF.items():
-            if field not in found and (value := getattr(reading, field)) is not None:
-                value = read(value)
-                if value is not None and (field != "agent" or reading.span not in tree.aside):
-                    found[field] = value
         if reading.scores:
             scores |= reading.scores
-    if "reward" in found:
+    if found["reward"] is not None:
         row["reward"] = found["reward"]
-    version, model = found.get("model_version"), found.get("model")
+    version, model = found["model_version"], found["model"]
     if version or model:
         row["model_version"] = version or model
     usage = _usage(tree)
@@ -46,15 +41,27 @@ def add_facts(row: Row, tree: Tree, instructions: Sequence[str]) -> None:
     row["schema_version"] = SCHEMA_VERSION
     trace = next((reading.trace for reading in tree.ordered if reading.trace), None)
     more = {
-        "system": "\n".join(instructions) or found.get("system"),
-        "agent": found.get("agent"),
+        "system": "\n".join(instructions) or found["system"],
+        "agent": found["agent"],
         "model": model if version else None,
-        "tools": found.get("tools"),
+        "tools": found["tools"],
         "trace_id": trace if trace != row["conversation_id"] else None,
         "scores": scores,
-        "reward_source": found.get("reward_source"),
+        "reward_source": found["reward_source"],
     }
     row.update({key: value for key, value in more.items() if value})
+
+
+def _first(field: str, tree: Tree) -> Any:
+    """Return what the first span to say it gives for a field; agents inside tools do not count."""
+    read = _FIRST_OF[field]
+    for reading in tree.ordered:
+        value = getattr(reading, field)
+        if value is not None and (field != "agent" or reading.span not in tree.aside):
+            value = read(value)
+            if value is not None:
+                return value
+    return None
 
 
 def _text(value: Any) -> str | None:

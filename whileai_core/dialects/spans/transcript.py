@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.dialects.events import Ask, Call, Event, Instruct, Result, Say
+from whileai_core.dialects.spans.plain import names_only
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Sequence
 
     from whileai_core.rows import Step
-
-_CALL_PARTS = frozenset({"tool_call", "tool_call_response"})
 
 
 class _Known:
@@ -318,25 +317,6 @@ class Transcript:
         else:
             self._unclaimed.setdefault(step["tool"], {})[known] = None
         return known
-
-
-def names_only(message: Any, ids: Container[str]) -> bool:
-    """Tell whether a message says nothing but calls, or their results, with these ids."""
-    if type(message) is not dict:
-        return False
-    role = message.get("role")
-    parts = message.get("parts")
-    if type(parts) is list:
-        return bool(parts) and all(
-            type(part) is dict and part.get("type") in _CALL_PARTS and part.get("id") in ids
-            for part in parts
-        )
-    if role == "tool":
-        return message.get("tool_call_id") in ids
-    calls = message.get("tool_calls")
-    if role == "assistant" and not message.get("content") and type(calls) is list and calls:
-        return all(type(call) is dict and call.get("id") in ids for call in calls)
-    return False
 
 
 def _has(text: str) -> bool:
