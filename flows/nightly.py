@@ -44,30 +44,28 @@ _log = logging.getLogger("whileai_core.nightly")
 
 @flow(name="nightly", flow_run_name="nightly-{agent}")
 async def nightly(
-    paths: Annotated[
-        list[str],
-        Field(min_length=1, description="Files, folders, globs or fsspec URLs with traces"),
-    ],
-    agent: Annotated[
-        str, Field(min_length=1, description="Agent the traces come from; names the datasets")
-    ],
-    night: Annotated[
-        date | None, Field(description="Date of the night; empty means today, UTC")
-    ] = None,
-    holdout: Annotated[float, Field(gt=0, lt=1, description="Share of tasks to hold out")] = 0.2,
-    seed: Annotated[int, Field(description="Another seed holds out other tasks")] = 0,
-    leak_threshold: Annotated[
-        float, Field(gt=0, le=1, description="Similarity from which an ask is a near copy")
-    ] = 0.9,
-    max_bad_share: Annotated[
-        float, Field(ge=0, le=1, description="Fail when more records than this are unreadable")
-    ] = 0.05,
-    strict: Annotated[bool, Field(description="Fail when any record is unreadable")] = False,
-    redact: Annotated[
-        bool, Field(description="Replace secrets and personal data before anything is stored")
-    ] = False,
+    paths: Annotated[list[str], Field(min_length=1)],
+    agent: Annotated[str, Field(min_length=1)],
+    night: date | None = None,
+    holdout: Annotated[float, Field(gt=0, lt=1)] = 0.2,
+    seed: int = 0,
+    leak_threshold: Annotated[float, Field(gt=0, le=1)] = 0.9,
+    max_bad_share: Annotated[float, Field(ge=0, le=1)] = 0.05,
+    strict: bool = False,
+    redact: bool = False,
 ) -> dict[str, Any]:
     """Turn what is new under `paths` into a training set and a linked holdout.
+
+    Args:
+        paths: Files, folders, globs or fsspec URLs with traces.
+        agent: Agent the traces come from; names the datasets.
+        night: Date of the night; empty means today, UTC.
+        holdout: Share of rows to hold out, by whole tasks.
+        seed: Another seed holds out other tasks.
+        leak_threshold: Similarity from which an ask is a near copy of another.
+        max_bad_share: Fail when a larger share of the records is unreadable.
+        strict: Fail when any record is unreadable.
+        redact: Replace secrets and personal data before anything is stored.
 
     Returns:
         `agent`, `night`, `account` (where every record went), `report`, `split`, `datasets`,
