@@ -201,7 +201,7 @@ def test_accounts_do_not_see_each_others_traces(user: Any, new_user: Callable[[]
     theirs = send(stranger, chat("a", "Rain?", "No."))
     assert theirs["datasetId"] != mine["datasetId"]
     stranger.call("DELETE", f"/traces/{trace_id('a')}", 200)
-    assert stranger.listed() == []
+    assert traces(stranger) == rows(stranger, theirs["datasetId"]) == []
     assert len(rows(user, mine["datasetId"])) == 1
 
 
@@ -210,7 +210,7 @@ def test_what_was_deleted_does_not_come_back_with_a_late_span(user: Any, what: s
     dataset = send(user, chat("a", "Rain?", "No."))["datasetId"]
     path = f"/traces/{trace_id('a')}" if what == "trace" else f"/datasets/{dataset}"
     user.call("DELETE", path, 200)
-    assert user.listed() == []
+    assert traces(user) == []
     answer = send(user, span("a", "late", 9, http__route="/"))
     assert (answer["datasetId"], answer["rows"]) == (None, 0)
 

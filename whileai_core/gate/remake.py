@@ -20,7 +20,7 @@ from whileai_core.gate.blobs import new_key
 from whileai_core.gate.garbage import collect, note_linked, note_unlinked, note_writing
 from whileai_core.gate.jobs import Claim, LeaseLost, add
 from whileai_core.gate.rawsets import Destination, destination_of, raw_dataset
-from whileai_core.gate.store import lock_account, remove_part
+from whileai_core.gate.store import delete_dataset, is_empty, lock_account, remove_part
 from whileai_core.gate.tables import Dataset, Part
 
 if TYPE_CHECKING:
@@ -142,6 +142,9 @@ async def _link(
         new = wanted.get(trace)
         if new is None or dataset.id != (await raw_dataset(session, account, new.to)).id:
             garbage += await remove_part(session, part, dataset)
+            if new is not None and await is_empty(session, dataset):
+                # Made when the agent was not known yet.
+                garbage += await delete_dataset(session, dataset)
         else:
             garbage += await _replace(session, part, dataset, wanted.pop(trace))
     for new in wanted.values():

@@ -63,19 +63,22 @@ async def delete_dataset(session: AsyncSession, dataset: Dataset) -> list[str]:
 async def remove_part(session: AsyncSession, part: Part, dataset: Dataset) -> list[str]:
     """Take a trace's part out of its dataset; return the blobs that became garbage.
 
-    A set made of traces goes with its last one.
+    The dataset stays, even empty: the peer SDK's purge deletes it after its traces, and takes a
+    404 there for a failure.
     """
-    key = part.blob_key
-    await note_unlinked(session, [key])
+    await note_unlinked(session, [part.blob_key])
     await session.delete(part)
-    await session.flush()
-    parts = select(func.count()).where(Part.dataset_number == dataset.number)
-    if not await session.scalar(parts):
-        return [key, *await delete_dataset(session, dataset)]
     dataset.rows = (dataset.rows or 0) - part.rows
     dataset.size_bytes -= part.size_bytes
     dataset.profile = None
-    return [key]
+    await session.flush()
+    return [part.blob_key]
+
+
+async def is_empty(session: AsyncSession, dataset: Dataset) -> bool:
+    """Tell whether a dataset has no parts."""
+    parts = select(func.count()).where(Part.dataset_number == dataset.number)
+    return not await session.scalar(parts)
 
 
 async def lock_account(session: AsyncSession, account: str) -> None:
