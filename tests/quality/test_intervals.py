@@ -17,12 +17,14 @@ from whileai_core.quality import (
     wilson_interval,
 )
 
-COUNTS = st.integers(1, 60).flatmap(
-    lambda n: st.tuples(st.integers(0, n), st.just(n)),
-)
-TASKS = st.lists(
-    COUNTS.map(lambda pair: (pair[0] % 9, max(pair[1] % 9, pair[0] % 9, 1))), max_size=40
-)
+
+def counts(most: int) -> st.SearchStrategy[tuple[int, int]]:
+    """Passes out of up to `most` trials."""
+    return st.integers(1, most).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+COUNTS = counts(60)
+TASKS = st.lists(counts(8), min_size=1, max_size=40)
 
 
 @given(COUNTS)
