@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from whileai_core.dialects.reading import SpanItem, read_items
 from whileai_core.dialects.spans import rows_from_otel
-from whileai_core.sources.otlp import (
-    any_value,
-    attributes_of,
+from whileai_core.sources.items import Reject
+from whileai_core.sources.limits import Limits
+from whileai_core.sources.otlp import any_value, attributes_of, nested_text
+from whileai_core.sources.otlp_protobuf import (
     looks_like_otlp_protobuf,
-    nested_text,
     protobuf_batches,
+    stream_batches,
 )
 
 
@@ -76,6 +79,35 @@ def test_a_damaged_message_costs_only_itself() -> None:
     pieces = list(protobuf_batches(cut))
     assert [type(piece) for piece in pieces] == [dict, ValueError]
     assert "cut off" in str(pieces[1])
+
+
+class Counting(io.BytesIO):
+    """A file that gives little at a time and knows how much it gave."""
+
+    given = 0
+
+    def read1(self, size: int | None = -1, /) -> bytes:
+        data = super().read1(min(1000, size if size and size > 0 else 1000))
+        self.given += len(data)
+        return data
+
+
+def test_a_stream_is_read_as_far_as_its_messages_are_asked_for() -> None:
+    stream = Counting(delimited(*(message(n % 200 + 1, "a" * 5000) for n in range(400))))
+    batches = stream_batches(stream, longest=10_000)
+    assert [type(next(batches)) for _ in range(10)] == [dict] * 10
+    assert stream.given < 100_000
+    assert len(list(batches)) == 390
+
+
+def test_a_message_past_the_limit_is_named_and_not_held() -> None:
+    limits = Limits(record_bytes=1000)
+    big, small = message(1, "a" * 5000), message(2, "b")
+    for data, spans in ((delimited(small, big), 1), (big, 0)):
+        items = list(read_items(data, limits=limits))
+        assert [type(item) for item in items] == [SpanItem] * spans + [Reject]
+        assert isinstance(items[-1], Reject)
+        assert items[-1].reason == "too_large"
 
 
 @pytest.mark.parametrize(

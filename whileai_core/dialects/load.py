@@ -10,7 +10,7 @@ from whileai_core.sources.collector import collector_paused
 from whileai_core.sources.items import Reject
 
 if TYPE_CHECKING:
-    from whileai_core.dialects.spans import Span
+    from whileai_core.dialects.spans import Collector
     from whileai_core.rows import Row
 
 
@@ -38,20 +38,22 @@ def load_traces(source: object) -> list[Row]:
         TypeError: The source holds no records, as None.
     """
     rows: list[Row] = []
-    spans: list[Span] = []
+    collector: Collector | None = None
     rejects: dict[str, list[Reject]] = {}
     with collector_paused():
         for item in read_items(source):
             if isinstance(item, RowItem):
                 rows.append(item.row)
             elif isinstance(item, SpanItem):
-                spans.append(item.span)
+                if collector is None:
+                    from whileai_core.dialects.spans import Collector
+
+                    collector = Collector()
+                collector.add(item.span)
             elif isinstance(item, Reject):
                 rejects.setdefault(item.origin.source, []).append(item)
-        if spans:
-            from whileai_core.dialects.spans import rows_from_spans
-
-            rows += rows_from_spans(spans)
+        if collector is not None:
+            rows += collector.rows()
     for name, left_out in rejects.items():
         _warn(name, left_out)
     return rows

@@ -14,7 +14,8 @@ from whileai_core import jsonio
 from whileai_core.dialects.spans import Span, carries_content, conversation_of, spans_in
 from whileai_core.gate.http import too_large
 from whileai_core.sources.items import Origin, Reject
-from whileai_core.sources.otlp import attributes_of, protobuf_batches
+from whileai_core.sources.otlp import attributes_of
+from whileai_core.sources.otlp_protobuf import protobuf_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

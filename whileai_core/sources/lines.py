@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from whileai_core import jsonio
@@ -18,7 +19,7 @@ KEPT_BYTES = 256 * 1024  # of a line past the limit
 
 
 class LineBlock(NamedTuple):
-    """Some whole lines, without their line feeds.
+    """Some whole lines, with their line feeds.
 
     Attributes:
         first: Number of the first line, from 1.
@@ -76,8 +77,8 @@ class _Splitter:
         self._too_long: bytes | None = None  # the start of a line past the limit, if in one
 
     def feed(self, data: bytes) -> Iterator[Piece]:
-        lines = data.split(b"\n")
-        rest = lines.pop()
+        lines = io.BytesIO(data).readlines()  # many times quicker than to split
+        rest = b"" if lines[-1].endswith(b"\n") else lines.pop()
         if not lines:
             self._hold(rest)
             return

@@ -9,7 +9,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from whileai_core.errors import UnreadableSource
-from whileai_core.sources import archives, otlp, tables
+from whileai_core.sources import archives, otlp_protobuf, tables
 from whileai_core.sources.compression import Bounded, BrokenStream, unpacker
 from whileai_core.sources.discovery import find_sources, open_raw, without_secrets
 from whileai_core.sources.items import Origin, Record, Reject
@@ -132,7 +132,7 @@ def _parts(
         yield from _parts(unpacked, name, limits, depth - 1)
     elif is_archive or head.startswith(tables.MAGIC):
         yield from _random_access_parts(stream, name, limits, depth - 1, file)
-    elif otlp.looks_like_otlp_protobuf(head):
+    elif otlp_protobuf.looks_like_otlp_protobuf(head):
         yield from _protobuf_parts(stream, name, limits)
     else:
         yield from text_parts(stream, name, limits)
@@ -167,22 +167,14 @@ def _spooled(stream: ByteStream) -> BinaryIO:
 
 
 def _protobuf_parts(stream: _Peeked, name: str, limits: Limits) -> Iterator[Part]:
-    pieces: list[bytes] = []
-    left = limits.record_bytes
+    raw = raw_text(stream.head[:1024])
+    batches = otlp_protobuf.stream_batches(stream, longest=limits.record_bytes)
     try:
-        while data := stream.read1(1024 * 1024):
-            pieces.append(data)
-            left -= len(data)
-            if left < 0:
-                detail = f"one document of more than {limits.record_bytes} bytes"
-                raise BrokenStream("too_large", detail)
+        for number, batch in enumerate(batches, 1):
+            origin = Origin(name, f"batch {number}")
+            if isinstance(batch, ValueError):
+                yield Reject("not_protobuf", str(batch), origin, raw)
+            else:
+                yield Record(batch, origin)
     except BrokenStream as error:
-        yield Reject(error.reason, error.detail, Origin(name), raw_text(stream.head[:1024]))
-        if error.reason == "too_large":
-            return
-    for number, batch in enumerate(otlp.protobuf_batches(b"".join(pieces)), 1):
-        origin = Origin(name, f"batch {number}")
-        if isinstance(batch, ValueError):
-            yield Reject("not_protobuf", str(batch), origin, raw_text(stream.head[:1024]))
-        else:
-            yield Record(batch, origin)
+        yield Reject(error.reason, error.detail, Origin(name), raw)

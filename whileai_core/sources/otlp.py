@@ -1,13 +1,8 @@
-"""OTLP on the wire: attribute values of the JSON encoding, and the binary protobuf encoding.
-
-Both end in the same plain objects that OTLP/JSON has (`resourceSpans`, `scopeSpans`, `spans`),
-with attribute values already plain, so that readers above know one form only.
-"""
+"""Attribute values of OTLP/JSON, to plain ones."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 from whileai_core import jsonio
@@ -117,7 +112,7 @@ def _unwrapped(name: str, inner: Any, depth: int) -> Any:
     if name in _INTS:
         return _int(inner)
     if name in _DOUBLES:
-        return _double(inner)
+        return double_value(inner)
     if name in _BYTES:
         return inner if isinstance(inner, str) else str(inner)
     values = inner.get("values") if isinstance(inner, dict) else inner
@@ -139,7 +134,8 @@ def _int(inner: Any) -> Any:
         return inner if isinstance(inner, str) else str(inner)
 
 
-def _double(inner: Any) -> Any:
+def double_value(inner: Any) -> Any:
+    """Return a number, as text when JSON cannot hold it."""
     try:
         number = float(inner)
     except (TypeError, ValueError):
@@ -180,131 +176,3 @@ def _scalar_text(value: object) -> str:
         return jsonio.dumps(value).decode("utf-8")
     except (TypeError, ValueError):
         return jsonio.dumps(str(value).encode("utf-8", "replace").decode("utf-8")).decode("utf-8")
-
-
-def looks_like_otlp_protobuf(head: bytes) -> bool:
-    """Tell OTLP protobuf from text by its first bytes: one message, or a length-delimited stream.
-
-    A traces message starts with field 1 (byte 0x0A), its length, then again field 1 or 2 of
-    `ResourceSpans`. In a stream a varint length comes first.
-    """
-    return _starts_message(head, 0) or (
-        (first := _varint(head, 0)) is not None
-        and first[0] > 2
-        and _starts_message(head, first[1], size=first[0])
-    )
-
-
-def _starts_message(data: bytes, at: int, size: int | None = None) -> bool:
-    if at >= len(data) or data[at] != 0x0A:
-        return False
-    length = _varint(data, at + 1)
-    if length is None or length[1] >= len(data):
-        return False
-    if size is not None and length[0] + (length[1] - at) > size:
-        return False
-    # ResourceSpans: resource = 1 (0x0A), scope_spans = 2 (0x12), both length-delimited.
-    inner = data[length[1]]
-    return inner in (0x0A, 0x12) and _varint(data, length[1] + 1) is not None and length[0] > 2
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int] | None:
-    value = shift = 0
-    while at < len(data) and shift < 64:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-    return None
-
-
-def protobuf_batches(data: bytes) -> Iterator[dict[str, Any] | ValueError]:
-    """Read one OTLP traces message, or a stream of them each after its varint length.
-
-    Every message comes as one OTLP/JSON-shaped object with plain attribute values. A message
-    that does not decode comes as the `ValueError` that says where; reading goes on after it
-    while lengths are still to be trusted.
-    """
-    whole = _decoded(data, 0, len(data)) if _starts_message(data, 0) else None
-    if isinstance(whole, dict):
-        yield whole
-        return
-    at = 0
-    while at < len(data):
-        length = _varint(data, at)
-        if length is None or length[1] + length[0] > len(data):
-            yield ValueError(f"OTLP protobuf is cut off or damaged at byte {at}")
-            return
-        start, at = length[1], length[1] + length[0]
-        if length[0]:
-            yield _decoded(data, start, at)
-
-
-def _decoded(data: bytes, start: int, end: int) -> dict[str, Any] | ValueError:
-    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # no stubs
-    from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
-
-    message = TracesData()
-    try:
-        message.ParseFromString(data[start:end])
-    except DecodeError as error:
-        return ValueError(f"OTLP protobuf message at byte {start} does not decode: {error}")
-    return {
-        "resourceSpans": [
-            {
-                "resource": {"attributes": _key_values(resource.resource.attributes)},
-                "scopeSpans": [
-                    {
-                        "scope": {"name": scope.scope.name, "version": scope.scope.version},
-                        "spans": [_span(span) for span in scope.spans],
-                    }
-                    for scope in resource.scope_spans
-                ],
-            }
-            for resource in message.resource_spans
-        ]
-    }
-
-
-def _span(span: Any) -> dict[str, Any]:
-    return {
-        "traceId": span.trace_id.hex(),
-        "spanId": span.span_id.hex(),
-        "parentSpanId": span.parent_span_id.hex(),
-        "name": span.name,
-        "startTimeUnixNano": span.start_time_unix_nano,
-        "endTimeUnixNano": span.end_time_unix_nano,
-        "attributes": _key_values(span.attributes),
-        "events": [
-            {
-                "name": event.name,
-                "timeUnixNano": event.time_unix_nano,
-                "attributes": _key_values(event.attributes),
-            }
-            for event in span.events
-        ],
-        "status": {"code": int(span.status.code), "message": span.status.message},
-    }
-
-
-def _key_values(pairs: Iterable[Any]) -> Attributes:
-    return {pair.key: _proto_value(pair.value) for pair in pairs}
-
-
-def _proto_value(value: Any) -> Any:
-    # protobuf itself refuses messages nested deeper than 100.
-    kind = value.WhichOneof("value")
-    if kind is None:
-        return None
-    inner = getattr(value, kind)
-    if kind == "double_value":
-        return _double(inner)
-    if kind == "bytes_value":
-        return bytes(inner).decode("utf-8", "backslashreplace")
-    if kind == "array_value":
-        return [_proto_value(item) for item in inner.values]
-    if kind == "kvlist_value":
-        return {pair.key: _proto_value(pair.value) for pair in inner.values}
-    return inner

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whileai_core.dialects.normalise import is_canonical
 from whileai_core.dialects.reading import Item, RowItem, SpanItem, read_items
@@ -11,6 +11,9 @@ from whileai_core.sources.items import Origin, Reject
 from whileai_core.traces.dimensions import SPECIAL_TOOLS, Axes, aim, build_dimensions
 from whileai_core.traces.mining import Counts
 from whileai_core.traces.toolset import tool_schemas
+
+if TYPE_CHECKING:
+    from whileai_core.dialects.spans import Collector
 
 _AIMED_AXES = ("tool", "tool_condition", "world_state")
 _STARTING_POINTS = frozenset({"success", "entity exists", "no fault"})
@@ -40,19 +43,22 @@ def trace_report(traces: object, tools: object = None, policy: str = "") -> Repo
 
 def _counted(traces: object) -> tuple[Counts, int]:
     """Fold whatever can be read into counts, one item at a time; say how many gave no row."""
-    counts, spans = Counts(), []
+    counts = Counts()
+    collector: Collector | None = None
     dropped = 0
     for item in _read(traces):
         if isinstance(item, RowItem):
             counts.add_row(item.row)
         elif isinstance(item, SpanItem):
-            spans.append(item.span)
+            if collector is None:
+                from whileai_core.dialects.spans import Collector
+
+                collector = Collector()
+            collector.add(item.span)
         elif isinstance(item, Reject):
             dropped += 1
-    if spans:
-        from whileai_core.dialects.spans import rows_from_spans
-
-        for row in rows_from_spans(spans):
+    if collector is not None:
+        for row in collector.rows():
             counts.add_row(row)
     return counts, dropped
 

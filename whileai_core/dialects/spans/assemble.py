@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from whileai_core import jsonio
 from whileai_core.dialects.spans.conversation import row_of
-from whileai_core.dialects.spans.grouping import conversation_id, grouped
-from whileai_core.dialects.spans.reader import read
+from whileai_core.dialects.spans.grouping import grouped
+from whileai_core.dialects.spans.reader import REWARD_KEYS, read
 from whileai_core.dialects.spans.usual import UsualSpans
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from whileai_core.dialects.spans.reading import Reading
     from whileai_core.dialects.spans.span import Span
     from whileai_core.rows import Row
-
-REWARD_KEYS = ("whileai.reward",)
 
 
 class Collector:
@@ -88,11 +86,6 @@ def _strict(row: Row) -> Row:
         cleaned: Row = jsonio.strict(row)
         return cleaned
     return row
-
-
-def conversation_of(span: Span) -> str | None:
-    """Return the conversation id a span carries itself, or None."""
-    return conversation_id(read(span))
 
 
 def carries_content(span: Span) -> bool:

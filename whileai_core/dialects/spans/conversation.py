@@ -145,7 +145,7 @@ class _Telling:
             found = decoded(payload)
             if type(found) is list:
                 told = self._told_by_spans
-                if all([names_only(message, told) for message in found]):
+                if all(names_only(message, told) for message in found):
                     continue
                 plain = plain_events(found[0]) if len(found) == 1 else None
                 if plain is not None:

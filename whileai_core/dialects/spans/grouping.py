@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from whileai_core import jsonio
 
@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from whileai_core.dialects.spans.reading import Reading
 
 
-def conversation_id(reading: Reading) -> str | None:
-    """Return the conversation id a span carries itself; JSON quotes around it are no part of it."""
-    value = reading.conversation
+def conversation_id(value: Any) -> str | None:
+    """Return a conversation id as text; JSON quotes around it are no part of it."""
     if type(value) is str:
         if value[0] == '"' and value[-1] == '"' and len(value) > 2:
             value = value[1:-1]
@@ -88,7 +87,7 @@ def _only_key(trace: str, members: Sequence[Reading]) -> str | None:
         if reading.conversation is last:  # as most: equal ids are one object
             continue
         last = reading.conversation
-        key = conversation_id(reading)
+        key = conversation_id(last)
         if only is None:
             only = key
         elif key is not None and key != only:
@@ -102,7 +101,7 @@ def _keys(trace: str, members: Sequence[Reading]) -> list[str]:
     A span's own id; else the id of the nearest span around it that has one; else the first id in
     the trace by time; else the trace id. Spans without a trace stay apart, by root.
     """
-    own = [conversation_id(reading) for reading in members]
+    own = [conversation_id(reading.conversation) for reading in members]
     distinct = {key for key in own if key is not None}
     if trace and len(distinct) < 2:
         return [distinct.pop() if distinct else trace] * len(members)

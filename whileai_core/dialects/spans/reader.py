@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from whileai_core.dialects.spans.slots import Slot
     from whileai_core.dialects.spans.span import Span
 
+REWARD_KEYS = ("whileai.reward",)
 _EVALUATION = "gen_ai.evaluation.result"
 _TOOL_SPAN_NAME = "execute_tool "
 

@@ -99,3 +99,12 @@ def _finished(slot: Slot, family: Family) -> Slot:
 SLOTS = _table()
 KINDS_BY_NAME = {name: kind for family in FAMILIES for name, kind in family.names.items()}
 EVENT_READERS = {name: read for family in FAMILIES for name, read in family.events.items()}
+_CONVERSATIONS = sorted(
+    (slot.rank, key, slot.is_odd)
+    for key, slot in SLOTS.items()
+    if slot is not None and slot.field == "conversation"
+)
+# Attributes that hold the conversation id, by precedence; and those of which a family has to say
+# whether they do.
+CONVERSATION_KEYS = tuple(key for _, key, _ in _CONVERSATIONS)
+UNSURE_CONVERSATION_KEYS = tuple(key for _, key, is_odd in _CONVERSATIONS if is_odd)

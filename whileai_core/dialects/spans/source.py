@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from whileai_core import jsonio
 from whileai_core.dialects.jsonl import line_records, unread_piece
-from whileai_core.dialects.spans.assemble import REWARD_KEYS, Collector
+from whileai_core.dialects.spans.assemble import Collector
 from whileai_core.dialects.spans.payloads import spans_in
+from whileai_core.dialects.spans.reader import REWARD_KEYS
 from whileai_core.dialects.spans.span import Span
 from whileai_core.sources.collector import collector_paused
 from whileai_core.sources.items import Ignored, Origin, Record, Reject

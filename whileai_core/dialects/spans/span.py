@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 
@@ -74,7 +75,7 @@ class Span:
 
     def to_json(self) -> dict[str, Any]:
         """Return the span as a JSON object; `from_json` gives back an equal span."""
-        out = {name: value for name in self.__slots__ if (value := getattr(self, name))}
+        out = {name: value for name, value in zip(_NAMES, _values(self), strict=True) if value}
         if self.events:
             out["events"] = [[event.name, event.attributes] for event in self.events]
         return out
@@ -86,9 +87,10 @@ class Span:
         Raises:
             TypeError: The object holds keys that are no fields of a span.
         """
-        fields = dict(value)
-        fields["events"] = [SpanEvent(name, attrs) for name, attrs in fields.get("events", ())]
-        return cls(**fields)
+        if "events" not in value:
+            return cls(**value)
+        events = [SpanEvent(name, attributes) for name, attributes in value["events"]]
+        return cls(**{**value, "events": events})
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Span):
@@ -99,3 +101,7 @@ class Span:
 
     def __repr__(self) -> str:
         return f"Span({self.name!r}, trace={self.trace_id!r}, span={self.span_id!r})"
+
+
+_NAMES = Span.__slots__
+_values = attrgetter(*_NAMES)

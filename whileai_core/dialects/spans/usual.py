@@ -64,45 +64,18 @@ class UsualSpans:
 
     def _read(self, raw: dict[str, Any]) -> Reading | None:
         attributes = raw["attributes"]
+        if type(attributes) is not list or raw.get("events"):
+            return None
         keys = tuple([entry["key"] for entry in attributes])
         try:
             plan = self._plans[keys]
         except KeyError:
             plan = self._planned(keys)
-        if plan is None or ("events" in raw and raw["events"]):
+        if plan is None:
             return None
-        trace, parent, name = raw["traceId"], raw.get("parentSpanId", ""), raw["name"]
-        if type(name) is not str:
+        reading = self._begun(raw)
+        if reading is None or not self._take_fields(attributes, plan, reading):
             return None
-        failed, message = False, ""
-        status = raw.get("status")
-        if status:
-            failed, message = failure_in(status)
-        once = self._texts.setdefault
-        reading = Reading(
-            self._traces.get(trace) or self._known(trace, self._traces, trace_id),
-            span_id(raw["spanId"]),
-            self._parents.get(parent) or self._known(parent, self._parents, span_id),
-            nanoseconds(raw["startTimeUnixNano"]),
-            nanoseconds(raw["endTimeUnixNano"]),
-            once(name, name),
-            failed,
-            message,
-        )
-        if plan.kind >= 0:
-            reading.kind = plan.kinds[attributes[plan.kind]["value"]["stringValue"]]
-        for index, field in plan.repeated:
-            text = attributes[index]["value"]["stringValue"]
-            if not text:
-                return None
-            setattr(reading, field, once(text, text))
-        for index, field in plan.single:
-            value = attributes[index]["value"]
-            value = value["stringValue"] if "stringValue" in value else listed_value(value)
-            if value is None or value == "":
-                return None
-            # Not by __dict__: while that is not asked for, instances share their keys.
-            setattr(reading, field, value)
         if not reading.kind:
             guess_kind(reading)
         settle(reading)
@@ -110,6 +83,44 @@ class UsualSpans:
             if take_reward(key, listed_value(attributes[index]["value"]), reading):
                 break
         return reading
+
+    def _begun(self, raw: dict[str, Any]) -> Reading | None:
+        trace, parent, name = raw["traceId"], raw.get("parentSpanId", ""), raw["name"]
+        if type(name) is not str:
+            return None
+        failed, message = False, ""
+        status = raw.get("status")
+        if status:
+            failed, message = failure_in(status)
+        return Reading(
+            self._traces.get(trace) or self._known(trace, self._traces, trace_id),
+            span_id(raw["spanId"]),
+            self._parents.get(parent) or self._known(parent, self._parents, span_id),
+            nanoseconds(raw["startTimeUnixNano"]),
+            nanoseconds(raw["endTimeUnixNano"]),
+            self._texts.setdefault(name, name),
+            failed,
+            message,
+        )
+
+    def _take_fields(self, attributes: list[Any], plan: _Plan, reading: Reading) -> bool:
+        """Put the values that are wanted into their fields; tell whether none is blank or odd."""
+        if plan.kind >= 0:
+            reading.kind = plan.kinds[attributes[plan.kind]["value"]["stringValue"]]
+        once = self._texts.setdefault
+        for index, field in plan.repeated:
+            text = attributes[index]["value"]["stringValue"]
+            if not text:
+                return False
+            setattr(reading, field, once(text, text))
+        for index, field in plan.single:
+            value = attributes[index]["value"]
+            value = value["stringValue"] if "stringValue" in value else listed_value(value)
+            if value is None or value == "":
+                return False
+            # Not by __dict__: while that is not asked for, instances share their keys.
+            setattr(reading, field, value)
+        return True
 
     def shared(self, reading: Reading) -> Reading:
         """Hold the texts of a reading that come again with every span once, and return it."""
