@@ -22,7 +22,20 @@ from typing import Any
 
 from whileai_core.quality import hack_scan, wilson_interval
 
-WORDS = "early late view floor room desk lift garden quiet window corner night".split()
+WORDS = [
+    "early",
+    "late",
+    "view",
+    "floor",
+    "room",
+    "desk",
+    "lift",
+    "garden",
+    "quiet",
+    "window",
+    "corner",
+    "night",
+]
 NULL_DESIGNS = [(3, 4), (2, 6), (4, 4), (5, 4), (8, 6), (12, 4), (25, 8), (60, 8)]
 PLANTED_DESIGNS = [(2, 6), (3, 4), (3, 6), (4, 4), (5, 4), (8, 6), (25, 8)]
 

@@ -1,6 +1,6 @@
 """How often nominal 95 % intervals of pass rates hold the true rate.
 
-    python -m benchmarks.study_intervals [--sets 2000] [--other 1000] [--powers 500]
+    python -m benchmarks.study_intervals [--sets 2000] [--other 500] [--powers 300]
 
 Sets of n tasks with k rollouts each are drawn around a true pass rate; an interval covers when it
 holds that rate. Tasks are alike (`equal`), or differ: pass rates from a Beta distribution with
@@ -174,8 +174,8 @@ def main() -> None:
     """Print all tables as Markdown."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", type=int, default=2000)
-    parser.add_argument("--other", type=int, default=1000)
-    parser.add_argument("--powers", type=int, default=500)
+    parser.add_argument("--other", type=int, default=500)
+    parser.add_argument("--powers", type=int, default=300)
     chosen = parser.parse_args()
     study_rates(["equal", "beta 0.1"], chosen.sets)
     study_rates(["beta 0.3", "beta 0.5", "logit 1.5", "two kinds"], chosen.other)

@@ -178,7 +178,8 @@ def strongest_by_chance(
 
     strongest = []
     for block in drawn:
-        found = np.abs(block @ unit.T)
+        # This way round BLAS has long rows to hand out; the other way its threads wait a lot.
+        found = np.abs(unit @ block.T).T
         top = found.max(axis=1, initial=0.0).astype(np.float64)
         if conjunctions is not None and binary is not None and len(binary) > 1:
             for place, reward in enumerate(block):
