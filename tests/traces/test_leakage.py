@@ -211,5 +211,5 @@ def test_bounds_are_never_below_the_cosine():
     sources = blocks.unit(np.vstack([rows[:10], rng.poisson(0.2, (200, 256))]).astype(np.float32))
     cosines = (blocks.unit(rows) @ sources.T).max(axis=1)
     screen = screening.Screen(sources)
-    for kept in (screening.COARSE, screening.FINE):
+    for kept in screening.LEVELS:
         assert (screen.upper_bounds(rows, kept) >= cosines - screening.SLACK).all()

@@ -37,8 +37,8 @@ class Copies(NamedTuple):
     Attributes:
         flagged: One flag per text.
         exact: Position of a text that is an exact copy -> position of the first equal source.
-        largest: The largest similarity of all pairs; with an embedder that reads identifiers, of
-            the pairs that share enough of them to reach the threshold.
+        largest: The largest similarity of all pairs. With an embedder that reads identifiers it
+            is a lower bound when nothing is flagged (`GroupedSearch.decide`).
         search: The comparison of the other texts; None when there are none.
         places: Position of every other text -> its row in `search`.
         sharpness: Similarity is the cosine to this power.
@@ -88,7 +88,11 @@ def find_copies(
     if not others:
         return Copies(flagged, exact, 1.0, None, {}, how.sharpness)
     search = _search(how, [texts[position] or " " for position in others], sources)
-    verdict = search.decide(how.cosine(min(threshold, 1.0)), largest=not exact)
+    limit = how.cosine(min(threshold, 1.0))
+    if isinstance(search, GroupedSearch):
+        verdict = search.decide(limit)
+    else:
+        verdict = search.decide(limit, largest=not exact)
     flagged[others] = verdict.flagged
     largest = 1.0 if exact else verdict.largest**how.sharpness
     places = {position: place for place, position in enumerate(others)}

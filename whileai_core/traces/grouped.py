@@ -56,13 +56,11 @@ class GroupedSearch:
         self._similarity = np.zeros(len(texts))
         self._source = np.full(len(texts), -1, dtype=np.int64)
 
-    def decide(self, limit: float, *, largest: bool = True) -> Verdict:
+    def decide(self, limit: float) -> Verdict:
         """Tell which texts have a source with a cosine times share of at least `limit`.
 
-        Args:
-            limit: The value from which a text is flagged.
-            largest: Whether the largest value is wanted; else it is 0.0. Pairs count that share
-                enough identifiers to reach the limit.
+        The largest value is that of the pairs that were compared: exact when a text is flagged,
+        else a lower bound, as pairs that cannot reach the limit are not looked at.
         """
         ours, theirs = self._groups(self._texts), self._groups(self._sources)
         top = 0.0
@@ -70,7 +68,7 @@ class GroupedSearch:
         for one, other, share in alike(ours, theirs, max(limit, _LEAST)):
             rows, sources = ours[one], theirs[other]
             if len(rows) * len(sources) > _PAIRS_PER_TEXT * (len(rows) + len(sources)):
-                found = self._compare_blocks(rows, sources, share, limit, largest=largest)
+                found = self._compare_blocks(rows, sources, share, limit)
                 top = max(top, found)
                 continue
             small.add(rows, sources, share)
@@ -79,7 +77,7 @@ class GroupedSearch:
                 small = _Pairs([], [], [])
         top = max(top, self._compare_pairs(small))
         self._repeat()
-        return Verdict(self._similarity >= limit - _TIE, self._source, top if largest else 0.0)
+        return Verdict(self._similarity >= limit - _TIE, self._source, top)
 
     def nearest(self, positions: NDArray[np.int64]) -> Nearest:
         """Return the nearest source of the texts at `positions`, among those that were compared.
@@ -108,9 +106,9 @@ class GroupedSearch:
         return float(found.max())
 
     def _compare_blocks(
-        self, rows: list[int], sources: list[int], share: float, limit: float, *, largest: bool
+        self, rows: list[int], sources: list[int], share: float, limit: float
     ) -> float:
-        """Compare all rows with all sources, and return the largest value if it is wanted."""
+        """Compare all rows with all sources, and return the largest value found."""
         import numpy as np
 
         top = 0.0
@@ -120,7 +118,7 @@ class GroupedSearch:
             for start in range(0, len(rows), _AT_ONCE):
                 block = np.array(rows[start : start + _AT_ONCE])
                 vectors = self._embed([self._texts[place] for place in block.tolist()])
-                verdict = PairSearch(vectors, source_vectors).decide(limit / share, largest=largest)
+                verdict = PairSearch(vectors, source_vectors).decide(limit / share, largest=False)
                 top = max(top, verdict.largest * share)
                 hits = np.flatnonzero(verdict.flagged & (verdict.source >= 0))
                 for some in np.array_split(hits, len(hits) // _PAIRS_AT_ONCE + 1):

@@ -34,7 +34,7 @@ class Verdict(NamedTuple):
     Attributes:
         flagged: Which rows reach the limit.
         source: A nearest source of every flagged row, to float32 rounding.
-        largest: The largest cosine of all pairs.
+        largest: The largest cosine of all pairs that were settled.
     """
 
     flagged: NDArray[np.bool_]
@@ -60,7 +60,8 @@ class PairSearch:
 
         Args:
             limit: The cosine from which a row is flagged.
-            largest: Whether the largest cosine of all pairs is wanted; else it is 0.0.
+            largest: Whether the largest cosine has to be that of all pairs even when no row
+                reaches the limit. Else rows that a bound rules out may hold a larger one.
         """
         import numpy as np
 
@@ -71,7 +72,7 @@ class PairSearch:
             settled = self.nearest(doubtful)
             flagged[doubtful] = settled.similarity >= limit - _TIE
             source[doubtful] = settled.source
-        return Verdict(flagged, source, self._largest(maxima) if largest else 0.0)
+        return Verdict(flagged, source, self._largest(maxima))
 
     def nearest(self, positions: NDArray[np.int64]) -> Nearest:
         """Return the nearest source of the rows at `positions` in float64; the first wins ties."""
@@ -102,22 +103,27 @@ class PairSearch:
         """Return each row's largest cosine in float32 and where, or 0 where it decides nothing."""
         import numpy as np
 
-        everything = np.arange(len(self._rows))
+        n = len(self._rows)
         if not screening.pays(self._rows, self._sources):
-            return self._full_maxima(everything)
+            return self._full_maxima(np.arange(n))
         screen = screening.Screen(self._unit_sources)
-        coarse = screen.upper_bounds(self._rows, screening.COARSE)
-        maxima = np.zeros(len(coarse), dtype=np.float32)
-        source = np.full(len(coarse), -1, dtype=np.int64)
-        order = np.argsort(-coarse, kind="stable")
-        for start in range(0, len(order), blocks.ROWS):
-            # A row counts if it may reach the limit or, until one does, raise the largest.
-            bar = (min(limit, float(maxima.max())) if largest else limit) - screening.SLACK
+        maxima = np.zeros(n, dtype=np.float32)
+        source = np.full(n, -1, dtype=np.int64)
+        sample = np.arange(0, n, n // blocks.ROWS + 1)
+        maxima[sample], source[sample] = self._full_maxima(sample)
+        bar = _bar(maxima, limit, largest=largest)
+        levels = [kept for kept in screening.LEVELS if screen.helps(self._rows[sample], kept, bar)]
+        bounds = np.ones(n, dtype=np.float32)
+        if levels:
+            bounds = screen.upper_bounds(self._rows, levels[0])
+        bounds[sample] = 0.0
+        order = np.argsort(-bounds, kind="stable")
+        for start in range(0, n, blocks.ROWS):
+            bar = _bar(maxima, limit, largest=largest)
             block = order[start : start + blocks.ROWS]
-            block = block[coarse[block] >= bar]
-            if not len(block):
-                break
-            block = block[screen.upper_bounds(self._rows[block], screening.FINE) >= bar]
+            block = block[bounds[block] >= max(bar, screening.SLACK)]
+            for kept in levels[1:]:
+                block = block[screen.upper_bounds(self._rows[block], kept) >= bar]
             maxima[block], source[block] = self._full_maxima(block)
         return maxima, source
 
@@ -131,17 +137,22 @@ class PairSearch:
         )
 
     def _largest(self, maxima: NDArray[np.float32]) -> float:
-        """Return the largest cosine of all pairs in float64."""
+        """Return the largest cosine of the pairs that were settled, in float64."""
         import numpy as np
 
         largest = 0.0
-        top = np.flatnonzero(maxima >= maxima.max(initial=0.0) - _DOUBT)
+        top = np.flatnonzero((maxima > 0) & (maxima >= maxima.max(initial=0.0) - _DOUBT))
         for start in range(0, len(top), _SETTLED_AT_ONCE):
             block = self.nearest(top[start : start + _SETTLED_AT_ONCE])
             largest = max(largest, float(block.similarity.max()))
             if largest >= 1.0:
                 break
         return largest
+
+
+def _bar(maxima: NDArray[np.float32], limit: float, *, largest: bool) -> float:
+    """Return the bound from which a row may reach the limit or, before one does, the top."""
+    return (min(limit, float(maxima.max())) if largest else limit) - screening.SLACK
 
 
 def _cosines(rows: NDArray[np.float64], sources: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from whileai_core.traces.embedders import Matrix
 
 SLACK = 1e-4  # what float32 may take off a bound
-COARSE, FINE = 31, 95  # directions: a bound for all rows, and one for those that it leaves
+LEVELS = (31, 95)  # directions: a bound for all rows, and a finer one for those it leaves
 _SAMPLE = 4096
+_USEFUL = 0.5  # a bound that leaves more of the rows is not worth its time
+_WORTHWHILE = 2e10  # multiplications from which screening saves more than its preparation
 
 
 class Screen:
@@ -35,7 +37,7 @@ class Screen:
 
         Args:
             rows: Vectors of any length.
-            kept: How many directions to look at, at most `FINE`.
+            kept: How many directions to look at, at most the last of `LEVELS`.
         """
         directions = self._directions[:, -kept:]
         if kept not in self._short_sources:
@@ -47,13 +49,17 @@ class Screen:
         )
         return bounds
 
+    def helps(self, rows: Matrix, kept: int, bar: float) -> bool:
+        """Tell whether most rows of a sample are ruled out, their bound being below the bar."""
+        return float((self.upper_bounds(rows, kept) >= bar).mean()) < _USEFUL
+
 
 def _principal_directions(sources: NDArray[np.float32]) -> NDArray[np.float64]:
     import numpy as np
 
     sample = sources[:: max(1, len(sources) // _SAMPLE)].astype(np.float64)
     _, directions = np.linalg.eigh(sample.T @ sample)
-    kept: NDArray[np.float64] = directions[:, -FINE:]
+    kept: NDArray[np.float64] = directions[:, -LEVELS[-1] :]
     return kept
 
 
@@ -72,5 +78,7 @@ def _short(vectors: NDArray[np.float32], directions: NDArray[np.float64]) -> NDA
 
 
 def pays(rows: Matrix, sources: Matrix) -> bool:
-    """Tell whether screening saves more than it costs: about 30,000 by 30,000 and up."""
-    return len(rows) * len(sources) >= 30_000**2 and rows.shape[1] > 2 * FINE
+    """Tell whether there is enough to compare for screening to pay."""
+    width = rows.shape[1]
+    enough = len(rows) * len(sources) * width >= _WORTHWHILE and len(rows) >= 8 * blocks.ROWS
+    return enough and width > 2 * LEVELS[-1]
