@@ -13,7 +13,6 @@ from whileai_core.dialects.spans.usual import UsualSpans
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from whileai_core.dialects.spans.histories import History
     from whileai_core.dialects.spans.reading import Reading
     from whileai_core.dialects.spans.span import Span
     from whileai_core.rows import Row
@@ -31,7 +30,7 @@ class Collector:
         self._usual = UsualSpans(self._reward_keys)
         self._readings: list[Reading] = []
         self._traces: dict[str, list[Reading]] = {}
-        self._last_history: dict[str, History] = {}
+        self._last_chats: dict[str, Reading] = {}
 
     def add(self, span: Span) -> None:
         """Take one span."""
@@ -55,10 +54,11 @@ class Collector:
             members.append(reading)
         history = reading.history
         if history is not None:
-            last = self._last_history.get(trace)
-            if last is not None:
-                history.join(last)
-            self._last_history[trace] = history
+            last = self._last_chats.get(trace)
+            if last is not None and last.history is not None:
+                history.join(last.history)
+                last.repeated_in(history)
+            self._last_chats[trace] = reading
 
     def rows(self) -> list[Row]:
         """Return the rows of all conversations, in the order of their first spans.
@@ -68,11 +68,14 @@ class Collector:
         groups = grouped(self._readings, self._traces)
         self._readings.clear()
         self._traces.clear()
-        self._last_history.clear()
+        self._last_chats.clear()
         self._usual = UsualSpans(self._reward_keys)
         rows = []
         for key in list(groups):
-            row = row_of(key, groups.pop(key))
+            group = groups.pop(key)
+            for reading in group:
+                reading.restore()
+            row = row_of(key, group)
             if row is not None:
                 rows.append(_strict(row))
         return rows

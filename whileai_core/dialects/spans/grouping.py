@@ -28,6 +28,8 @@ def _each_once(members: list[Reading]) -> list[Reading]:
     """Return the spans of one trace, each once: of several deliveries the fullest."""
     if len({reading.span for reading in members}) == len(members):
         return members
+    for reading in members:
+        reading.restore()
     places: dict[tuple[str, str], int] = {}
     once: list[Reading] = []
     for reading in members:

@@ -48,6 +48,38 @@ class History:
         # A first message follows the bracket, every other one a comma.
         return f"[{rest.removeprefix(',')}]" if rest[0] == "," or start == 1 else None
 
+    def passage(self, earlier: History, payload: str) -> Passage | None:
+        """Return what a model gave after an earlier history as the passage where this repeats it.
+
+        Args:
+            earlier: A history that this one goes on from.
+            payload: What the model gave then, JSON text of a list.
+        """
+        text, start = self._store[0], earlier._length - 1
+        if self._store is not earlier._store or self._length <= earlier._length:
+            return None
+        start += 2 if text.startswith(", ", start) else 1
+        end = start + len(payload) - 2
+        if end < self._length and text.startswith(payload[1:-1], start) and payload[-1] == "]":
+            return Passage(self._store, start, end)
+        return None
+
+
+class Passage:
+    """Messages as a passage of a history, of which no copy has to be kept."""
+
+    __slots__ = ("_end", "_start", "_store")
+
+    def __init__(self, store: list[str], start: int, end: int) -> None:
+        self._store = store
+        self._start = start
+        self._end = end
+
+    @property
+    def text(self) -> str:
+        """The passage as JSON text of a list."""
+        return f"[{self._store[0][self._start : self._end]}]"
+
 
 def history_of(payload: Any) -> History | None:
     """Return the history a payload is, or None when sharing it would not pay."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whileai_core.dialects.spans.families.family import TOOL
+from whileai_core.dialects.spans.families.family import MODEL, TOOL
 from whileai_core.dialects.spans.indexed import unlayered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whileai_core.dialects.spans.histories import History
+    from whileai_core.dialects.spans.histories import History, Passage
 
 
 class Reading:
@@ -23,6 +23,7 @@ class Reading:
         inputs: Payloads of messages the model was given, as the producer wrote them.
         history: The only input payload, when it is a long JSON text; `inputs` is empty then.
         outputs: Payloads of messages the model gave.
+        repeated: The only output payload, while a later history holds it; `outputs` is empty then.
         transcript: A payload with both sides of a whole conversation.
         value_in, value_out: Input and output of a frame around others.
         arguments, result: Of a tool call, as written.
@@ -46,6 +47,7 @@ class Reading:
     model: Any = None
     model_version: Any = None
     outputs: Sequence[Any] = ()
+    repeated: Passage | None = None
     result: Any = None
     reward: int | float | None = None
     reward_source: str | None = None
@@ -101,6 +103,19 @@ class Reading:
         """Add a payload of messages the model gave."""
         self.outputs = [*self.outputs, payload]
 
+    def repeated_in(self, later: History) -> None:
+        """Keep no copy of the outputs if a later history of the same conversation repeats them."""
+        if self.history is not None and len(self.outputs) == 1 and type(self.outputs[0]) is str:
+            self.repeated = later.passage(self.history, self.outputs[0])
+            if self.repeated is not None:
+                self.outputs = ()
+
+    def restore(self) -> None:
+        """Take the outputs back from the history that repeats them."""
+        if self.repeated is not None:
+            self.outputs = (self.repeated.text,)
+            self.repeated = None
+
     @property
     def is_tool(self) -> bool:
         """Whether the span is one tool call."""
@@ -113,8 +128,22 @@ class Reading:
             self.inputs
             or self.history
             or self.outputs
+            or self.repeated
             or self.is_tool
             or self.transcript
             or self.value_in
             or self.value_out
         )
+
+
+# Instances of one class take room for every field that any of them has. Tools and models have few
+# fields in common: as classes of their own they take a third less.
+class _ToolReading(Reading):
+    """What a tool span says."""
+
+
+class _ModelReading(Reading):
+    """What the span of a model call says."""
+
+
+READING_OF: dict[str, type[Reading]] = {TOOL: _ToolReading, MODEL: _ModelReading}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whileai_core.dialects.spans.identity import nanoseconds, span_id, trace_id
 from whileai_core.dialects.spans.reader import guess_kind, settle, take_reward
-from whileai_core.dialects.spans.reading import Reading
+from whileai_core.dialects.spans.reading import READING_OF, Reading
 from whileai_core.dialects.spans.slots import SLOTS
 from whileai_core.dialects.spans.spellings import failure_in
 from whileai_core.sources.otlp import listed_value
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _MOST_PLANS = 5_000
+_MOST_TEXTS = 5_000
 # Values that come again with every span of an agent: one copy of each will do.
 _REPEATED = frozenset({"agent", "conversation", "model", "model_version", "tool_name"})
 
@@ -73,10 +74,15 @@ class UsualSpans:
             plan = self._planned(keys)
         if plan is None:
             return None
-        reading = self._begun(raw)
+        kind = ""
+        if plan.kind >= 0:
+            kind = plan.kinds[attributes[plan.kind]["value"]["stringValue"]]
+        reading = self._begun(raw, READING_OF.get(kind, Reading))
         if reading is None or not self._take_fields(attributes, plan, reading):
             return None
-        if not reading.kind:
+        if kind:
+            reading.kind = kind
+        else:
             guess_kind(reading)
         settle(reading)
         for index, key in plan.rewards:
@@ -84,7 +90,7 @@ class UsualSpans:
                 break
         return reading
 
-    def _begun(self, raw: dict[str, Any]) -> Reading | None:
+    def _begun(self, raw: dict[str, Any], make: type[Reading]) -> Reading | None:
         trace, parent, name = raw["traceId"], raw.get("parentSpanId", ""), raw["name"]
         if type(name) is not str:
             return None
@@ -92,7 +98,7 @@ class UsualSpans:
         status = raw.get("status")
         if status:
             failed, message = failure_in(status)
-        return Reading(
+        return make(
             self._traces.get(trace) or self._known(trace, self._traces, trace_id),
             span_id(raw["spanId"]),
             self._parents.get(parent) or self._known(parent, self._parents, span_id),
@@ -105,8 +111,6 @@ class UsualSpans:
 
     def _take_fields(self, attributes: list[Any], plan: _Plan, reading: Reading) -> bool:
         """Put the values that are wanted into their fields; tell whether none is blank or odd."""
-        if plan.kind >= 0:
-            reading.kind = plan.kinds[attributes[plan.kind]["value"]["stringValue"]]
         once = self._texts.setdefault
         for index, field in plan.repeated:
             text = attributes[index]["value"]["stringValue"]
@@ -133,6 +137,9 @@ class UsualSpans:
         return reading
 
     def _known(self, raw: Any, known: dict[str, str], read: Callable[[object], str]) -> str:
+        for texts in (self._traces, self._parents, self._texts):
+            if len(texts) > _MOST_TEXTS:  # what repeats is near
+                texts.clear()
         identifier = read(raw)
         if type(raw) is str:
             known[raw] = identifier
