@@ -10,6 +10,13 @@ together), and prints precision and recall at the threshold, and the flagged sha
 `speed` compares `leakage_report` with its two unavoidable parts on the same texts, interleaved:
 `vectors` (both lists through the embedder) and `matmul` (the float32 product of both matrices
 in blocks). Ratios are medians with their range. Everything is seeded.
+
+    python benchmarks/bench_leakage.py scale [--n 100000] [--m 60000] [--traffic prose]
+
+`scale` runs `ngram` at the size of a large night, on asks of templates with identifiers or on
+prose without, and compares time with `vectors` and `matmul` (both extrapolated from 4,096 texts a
+side) and memory with what was in use before. Set OPENBLAS_NUM_THREADS=1 on a busy machine:
+threads of BLAS that wait for one another for a share of a core make any ratio meaningless.
 """
 
 from __future__ import annotations

@@ -38,9 +38,10 @@ def leakage_report(
         examples: How many flagged rows to list.
 
     Returns:
-        `n`, `n_sources`, `threshold`, `n_leaky`, `max_similarity` and `leaky`: up to `examples`
-        entries with `row`, `source` (its position among the sources as given), `similarity`, and
-        as evidence both texts, cut (`text`, `source_text`).
+        `n`, `n_sources`, `threshold`, `n_leaky`, `max_similarity` (with `"ngram"` a lower bound
+        when nothing is flagged: what cannot reach the threshold is not compared) and `leaky`: up
+        to `examples` entries with `row`, `source` (its position among the sources as given),
+        `similarity`, and as evidence both texts, cut (`text`, `source_text`).
 
     Raises:
         InputError: The threshold is NaN, the embedder is unknown, or its vectors do not fit.
