@@ -6,7 +6,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whileai_core import jsonio
@@ -43,6 +43,7 @@ def test_integers_stay_whole(number: int) -> None:
     assert jsonio.loads(f'{{"id": {number}}}'.encode()) == {"id": number}
 
 
+@settings(deadline=None)  # the first large text imports numpy
 @given(st.integers(min_value=0, max_value=60), st.integers(min_value=0, max_value=200))
 def test_finds_a_long_integer_wherever_it_stands(digits: int, before: int) -> None:
     text = b"x" * before + b":" + b"7" * digits + b"," + b"y" * 30
