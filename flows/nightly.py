@@ -13,7 +13,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, date, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 import anyio
 from prefect import flow
@@ -22,6 +22,7 @@ from pydantic import Field
 from tasks import night as steps
 from tasks import push_rows, trace_report
 from tasks._threads import in_thread
+from whileai_core.errors import PublishGateError
 from whileai_core.ingest.lock import night_lock
 from whileai_core.ingest.night import NightPlan, check_losses
 from whileai_core.ingest.shards import Shard
@@ -33,11 +34,14 @@ from whileai_core.ingest.summary import (
 )
 from whileai_core.ingest.summary import night_text as as_text
 from whileai_core.ingest.workspace import Discovery, Workspace
+from whileai_core.rowset import RowSet
 from whileai_core.settings import get_settings
 
 __all__ = ["as_text", "main", "nightly", "run"]
 
 _SHARDS_AT_ONCE = 2  # a shard keeps a core busy
+
+Gate: TypeAlias = Literal["report", "enforce", "off"]
 
 _log = logging.getLogger("whileai_core.nightly")
 
@@ -53,6 +57,7 @@ async def nightly(
     max_bad_share: Annotated[float, Field(ge=0, le=1)] = 0.05,
     strict: bool = False,
     redact: bool = False,
+    gate: Gate = "report",
 ) -> dict[str, Any]:
     """Turn what is new under `paths` into a training set and a linked holdout.
 
@@ -66,14 +71,17 @@ async def nightly(
         max_bad_share: Fail when a larger share of the records is unreadable.
         strict: Fail when any record is unreadable.
         redact: Replace secrets and personal data before anything is stored.
+        gate: Publish gate over the training set: report what it says, enforce it, or off.
 
     Returns:
-        `agent`, `night`, `account` (where every record went), `report`, `split`, `datasets`,
-        `quarantine` and `resumed` (nights of an earlier, killed run that were finished first).
+        `agent`, `night`, `account` (where every record went), `report`, `split`, `gate`,
+        `datasets`, `quarantine` and `resumed` (nights of an earlier, killed run that were
+        finished first).
 
     Raises:
         SourceNotFound: One of the paths names nothing.
         BadShareExceeded: Too much of the night is unreadable; nothing was pushed.
+        PublishGateError: The gate is enforced and refuses; nothing was pushed.
         PlatformError: The push failed; the next run finishes it.
     """
     agent = agent.strip().lower()
@@ -95,7 +103,10 @@ async def nightly(
                 workspace, merged.rows, holdout, seed, leak_threshold
             )
             sides = await steps.check_leakage(workspace, merged.rows, assignment, leak_threshold)
-            plan = await steps.plan_push(workspace, dated, found, merged, sides, report, quarantine)
+            verdict = await _gate(sides.train, gate)
+            plan = await steps.plan_push(
+                workspace, dated, found, merged, sides, report, verdict, quarantine
+            )
             result = await _push(workspace, plan)
     await _show(result)
     return {**result, "resumed": resumed}
@@ -137,6 +148,17 @@ async def _normalise(workspace: Workspace, found: Discovery) -> list[Shard]:
         for index in range(len(found.shards)):
             group.start_soon(make, index)
     return [shards[index] for index in sorted(shards)]
+
+
+async def _gate(train: RowSet | None, how: Gate) -> dict[str, Any] | None:
+    """Ask the publish gate, show its page, and stop the night where it is enforced."""
+    if train is None or how == "off":
+        return None
+    check = await steps.publish_gate(train)
+    await steps.show("publish-gate", check.page, "Whether the training set is fit to train on")
+    if how == "enforce" and not check.report["ok"]:
+        raise PublishGateError(check.report["refusal"])
+    return check.report
 
 
 async def _push(workspace: Workspace, plan: NightPlan) -> dict[str, Any]:

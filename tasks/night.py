@@ -18,6 +18,7 @@ from prefect.events import emit_event
 from tasks._retry import when_store_failed
 from tasks._threads import in_thread
 from whileai_core.ingest.discover import ShardPlan
+from whileai_core.ingest.gatecheck import GateCheck, check_gate
 from whileai_core.ingest.merge import Merged
 from whileai_core.ingest.night import NightPlan
 from whileai_core.ingest.shards import Shard
@@ -80,6 +81,12 @@ async def check_leakage(
 
 
 @task(cache_policy=NO_CACHE)
+async def publish_gate(train: RowSet) -> GateCheck:
+    """Judge the training set as the publish gate would; refusing is the flow's business."""
+    return await in_thread(check_gate, train)
+
+
+@task(cache_policy=NO_CACHE)
 async def plan_push(
     workspace: Workspace,
     night: str,
@@ -87,6 +94,7 @@ async def plan_push(
     merged: Merged,
     sides: Sides,
     report: dict[str, Any],
+    gate: dict[str, Any] | None,
     quarantine: str | None,
 ) -> NightPlan:
     """Put together everything a push needs, and what the ledger will remember of it."""
@@ -97,6 +105,7 @@ async def plan_push(
         merged=merged,
         sides=sides,
         report=report,
+        gate=gate,
         quarantine=quarantine,
     )
 

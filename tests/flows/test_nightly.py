@@ -65,8 +65,8 @@ def test_a_night_pushes_a_train_set_and_a_linked_holdout_and_a_repeat_pushes_not
     assert len(sync.datasets()["datasets"]) == 4
 
     pages = _artifacts(prefect_server)
-    assert "30 records" not in pages["where-it-went"]
-    assert {"night-summary", "trace-report", "where-it-went"} <= set(pages)
+    assert {"night-summary", "trace-report", "where-it-went"} <= {key for key, _ in pages}
+    assert any("31 records = 30 rows" in data for key, data in pages if key == "where-it-went")
     pushed = {entry["datasetId"] for entry in sync.datasets()["datasets"]}
     assert _announced(prefect_server, pushed) == pushed
 
@@ -155,7 +155,7 @@ def test_a_step_is_tried_again_when_the_store_failed_and_only_then(tmp_path):
 
 def _artifacts(api):
     reply = httpx.post(f"{api}/artifacts/filter", json={}).json()
-    return {artifact["key"]: artifact["data"] for artifact in reply}
+    return [(artifact["key"], artifact["data"]) for artifact in reply]
 
 
 def _announced(api, wanted):
@@ -168,3 +168,24 @@ def _announced(api, wanted):
             break
         time.sleep(0.2)
     return found
+
+
+def test_the_gate_is_reported_by_default_and_stops_the_night_where_it_is_enforced(
+    tmp_path, prefect_server
+):
+    from whileai_core.errors import PublishGateError
+
+    # Repeated tasks that all pass teach nothing: the gate has a refusal for them.
+    values = [{**row, "reward": 1, "trial": n} for n in range(3) for row in rows(range(12))]
+    source = write(tmp_path / "a.jsonl", values)
+    with pytest.raises(PublishGateError, match="no_mixed_groups"):
+        night(source, gate="enforce")
+    assert sync.datasets()["datasets"] == []
+    result = night(source)
+    assert len(result["datasets"]) == 2
+    assert "no_mixed_groups" in result["gate"]["refusal"]
+    assert "[" in result["gate"]["pass_rate"]
+    assert "n = " in result["gate"]["pass_rate"]
+    pages = [data for key, data in _artifacts(prefect_server) if key == "publish-gate"]
+    (page, *_) = [page for page in pages if "no_mixed_groups" in page]
+    assert "data:image/svg+xml;base64," in page

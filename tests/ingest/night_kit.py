@@ -69,6 +69,7 @@ def intake(workspace: Workspace, *paths: Path, night: str = "2026-11-28") -> Nig
         merged=merged,
         sides=sides,
         report={},
+        gate=None,
         quarantine=str(quarantine) if quarantine else None,
     )
 

@@ -52,6 +52,12 @@ def add_commands(commands: Any) -> None:
     parser.add_argument(
         "--redact", action="store_true", help="replace secrets and personal data before storing"
     )
+    parser.add_argument(
+        "--gate",
+        choices=["report", "enforce", "off"],
+        default="report",
+        help="publish gate over the training set (%(default)s)",
+    )
     arguments.add_json(parser)
     parser.set_defaults(run=_nightly)
 
@@ -68,5 +74,6 @@ def _nightly(args: argparse.Namespace) -> None:
         max_bad_share=args.max_bad_share,
         strict=args.strict,
         redact=args.redact,
+        gate=args.gate,
     )
     emit(result, flow.as_text(result), as_json=args.json)

@@ -31,6 +31,7 @@ class NightPlan:
         account: Where every record went.
         report: The trace report over all rows of the night.
         split: How tasks were shared out, and near copies found.
+        gate: What the publish gate says of the training set, if it was asked.
         quarantine: The night's quarantine file, if it has one.
     """
 
@@ -44,6 +45,7 @@ class NightPlan:
     account: dict[str, Any] = field(default_factory=dict)
     report: dict[str, Any] = field(default_factory=dict)
     split: dict[str, Any] = field(default_factory=dict)
+    gate: dict[str, Any] | None = None
     quarantine: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -74,13 +76,14 @@ class NightPlan:
             "account": self.account,
             "report": self.report,
             "split": self.split,
+            "gate": self.gate,
             "datasets": pushed,
             "quarantine": self.quarantine,
         }
 
 
 _HANDLES = ("train", "holdout", "changes")
-_PLAIN = ("agent", "night", "name", "parent", "account", "report", "split", "quarantine")
+_PLAIN = ("agent", "night", "name", "parent", "account", "report", "split", "gate", "quarantine")
 
 
 def _handle(rows: RowSet | None) -> dict[str, Any] | None:

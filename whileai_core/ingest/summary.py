@@ -33,7 +33,8 @@ def night_text(result: dict[str, Any]) -> str:
     if not account["rows"]:
         parts.append("nothing new: every conversation is known from earlier nights")
         return "\n".join(parts)
-    parts += [format_trace_report(result["report"]), "", *_split_lines(result["split"]), ""]
+    parts += [format_trace_report(result["report"]), "", *_split_lines(result["split"])]
+    parts += [*_gate_lines(result["gate"]), ""]
     for entry in result["datasets"]:
         parts.append(
             f"{entry['purpose']:<9}{entry['datasetId']}  {_count(entry['rows'], 'row')}  "
@@ -65,6 +66,7 @@ def night_markdown(result: dict[str, Any], *, platform: str | None = None) -> st
         lines += ["", "Nothing was pushed: no new rows."]
     if result["split"]:
         lines += ["", "## Split", "", *(f"- {line}" for line in _split_lines(result["split"]))]
+        lines += [f"- {line}" for line in _gate_lines(result["gate"])]
         lines += _evidence(result["split"])
     return "\n".join(lines)
 
@@ -161,6 +163,13 @@ def _split_lines(split: dict[str, Any]) -> list[str]:
         f"of {_count(leakage['n_sources'], 'held-out ask')} (largest similarity "
         f"{leakage['max_similarity']:.3f}, limit {leakage['threshold']:g}, {split['embedder']})",
     ]
+
+
+def _gate_lines(gate: dict[str, Any] | None) -> list[str]:
+    if gate is None:
+        return []
+    verdict = "fit to train on" if gate["ok"] else f"refused: {gate['refusal']}"
+    return [f"publish gate: {verdict}; pass rate of the training set {gate['pass_rate']}"]
 
 
 def _warnings(result: dict[str, Any]) -> list[str]:

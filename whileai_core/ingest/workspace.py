@@ -136,6 +136,7 @@ class Workspace:
         merged: Merged,
         sides: Sides,
         report: dict[str, Any],
+        gate: dict[str, Any] | None,
         quarantine: str | None,
     ) -> NightPlan:
         """Put together what a push needs and what the ledger will remember."""
@@ -162,6 +163,7 @@ class Workspace:
             account=account,
             report=report,
             split=sides.report,
+            gate=gate,
             quarantine=quarantine,
         )
 

@@ -6,6 +6,7 @@ files have no name: nothing is left behind when the process dies.
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import tempfile
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from whileai_core.platform.holdout import Census, bucket, split_key
 from whileai_core.rows import ROWS_NAMED_IN_AN_ERROR, schema_findings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Iterable, Iterator
     from pathlib import Path
     from types import TracebackType
 
@@ -189,6 +190,29 @@ def file_payload(path: Path) -> Payload:
     except OSError as error:
         file.close()
         raise _unreadable(path, error) from None
+
+
+def rows_of_file(path: Path) -> Iterator[Row]:
+    """Yield the rows of a JSONL file; blank lines are skipped, a byte order mark is no content.
+
+    Raises:
+        SourceNotFound: There is no such file.
+        UnreadableSource: It cannot be read.
+        InputError: A line is no JSON object; the message names it.
+    """
+    with file_payload(path) as payload:
+        payload.file.seek(0)
+        for number, line in enumerate(payload.file, 1):
+            text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+            if not text.strip():
+                continue
+            try:
+                row = jsonio.loads(text)
+            except ValueError as error:
+                raise InputError(f"push_file: {path} line {number} is not JSON: {error}") from None
+            if not isinstance(row, dict):
+                raise InputError(f"push_file: {path} line {number} is no JSON object")
+            yield row
 
 
 def _unreadable(path: Path, error: OSError) -> UnreadableSource:

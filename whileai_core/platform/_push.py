@@ -12,7 +12,7 @@ from whileai_core.errors import InputError
 from whileai_core.platform._connect import connect
 from whileai_core.platform._failures import at_stage
 from whileai_core.platform._fields import given
-from whileai_core.platform._payload import file_payload, spool_rows
+from whileai_core.platform._payload import file_payload, rows_of_file, spool_rows
 from whileai_core.platform._set_push import NewSet, journal_for, push_set
 from whileai_core.platform.holdout import checked_fraction
 
@@ -55,7 +55,9 @@ async def push_rows(
         name: Name of the dataset; the holdout set is called `<name>-holdout`.
         api_key: Credential; default from the settings.
         parent: Dataset this one derives from.
-        gate: Check the rows with the publish gate first.
+        gate: Check the rows with the publish gate first, before any split. Graded rows are
+            pushed with its `calibration` stamp; yours are not changed. All rows are held in
+            memory then.
         mode: `explore`, `sft`, `rl` or `adaptive`.
         purpose: `train`, `holdout` or `eval`.
         agent: Agent the rows come from; required to publish.
@@ -70,10 +72,12 @@ async def push_rows(
     Returns:
         The dataset as the platform describes it, with `datasetId` and `name`; `holdout` (entry
         of the second set) and `holdout_tasks` where rows were held out; `card` where published;
+        `gate`, the publish gate's report, where it was asked;
         `embedded` true where it went to the gate in this process.
 
     Raises:
         InputError: An argument or a row cannot be used; nothing was sent.
+        PublishGateError: The gate refused the rows; nothing was sent.
         PlatformError: A step failed; `stage` and `dataset_id` say what is left. Calling again
             goes on from there.
     """
@@ -86,8 +90,20 @@ async def push_rows(
     fraction = checked_fraction(holdout)
     if timeout is not None and timeout <= 0:
         raise InputError(f"timeout={timeout!r} must be a positive number of seconds")
+    report = None
     if gate:
-        _run_publish_gate("push_rows")
+        from whileai_core.quality import publish_gate
+
+        report = await to_thread.run_sync(
+            lambda: publish_gate(
+                list(rows),
+                mode=mode,
+                endorsed=tuple(endorsed),
+                strict_hacks=strict_hacks,
+                holdout=fraction,
+            )
+        )
+        rows = report.rows
     async with connect(api_key) as platform:
         split = await to_thread.run_sync(
             lambda: spool_rows(
@@ -95,11 +111,14 @@ async def push_rows(
             )
         )
         try:
-            return await _push_split(
+            entry = await _push_split(
                 platform, new, split, effect=prove_effect, publish=publish, timeout=timeout
             )
         finally:
             split.close()
+    if report is not None:
+        entry["gate"] = report.to_dict()
+    return entry
 
 
 async def push_file(
@@ -118,7 +137,8 @@ async def push_file(
     """Upload a JSONL file as one dataset.
 
     Args:
-        path: The file. With `gate=False` its bytes are sent as they are.
+        path: The file. With the gate its rows are read, checked, stamped and written anew; with
+            `gate=False` its bytes are sent as they are.
         name: Name of the dataset; default the file's name without `.jsonl`.
         api_key: Credential; default from the settings.
         parent: Dataset this one derives from.
@@ -134,7 +154,8 @@ async def push_file(
 
     Raises:
         SourceNotFound: There is no such file; nothing was sent.
-        InputError: An argument cannot be used; nothing was sent.
+        InputError: An argument or a line cannot be used; nothing was sent.
+        PublishGateError: The gate refused the rows; nothing was sent.
         PlatformError: As in `push_rows`.
     """
     file = Path(path)
@@ -147,21 +168,26 @@ async def push_file(
         description=description,
     )
     new.check()
+    if gate:
+        rows = await to_thread.run_sync(lambda: list(rows_of_file(file)))
+        return await push_rows(
+            rows,
+            new.name,
+            api_key=api_key,
+            parent=parent,
+            gate=True,
+            mode=mode,
+            purpose=purpose,
+            agent=agent,
+            description=description,
+            timeout=timeout,
+        )
     with await to_thread.run_sync(file_payload, file) as payload:
-        if gate:
-            _run_publish_gate("push_file")
         async with connect(api_key) as platform:
             journal = journal_for(platform, new, payload)
             entry = await push_set(platform, new, payload, journal, timeout=timeout)
             journal.clear()
             return entry
-
-
-def _run_publish_gate(operation: str) -> None:
-    raise InputError(
-        f"{operation}: the publish gate is not part of this version; pass gate=False to push "
-        "without it"
-    )
 
 
 async def _push_split(
