@@ -95,7 +95,6 @@ def test_what_json_or_schema_cannot_carry_is_refused_before_anything_is_sent(
         {"holdout": True},
         {"holdout": -0.1},
         {"timeout": 0},
-        {"gate": True},
     ],
 )
 def test_wrong_arguments_send_nothing(platform: FaultPlatform, wrong: dict[str, Any]) -> None:

@@ -16,7 +16,8 @@ from anyio import to_thread
 
 from whileai_core import jsonio
 from whileai_core.errors import InputError, SchemaInvalid, SourceNotFound, UnreadableSource
-from whileai_core.platform.holdout import Census, bucket, split_key
+from whileai_core.platform.holdout import bucket, split_key
+from whileai_core.quality.tasks import Tally
 from whileai_core.rows import ROWS_NAMED_IN_AN_ERROR, schema_findings
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class _Side:
 
     def __init__(self) -> None:
         self.file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
-        self.census = Census()
+        self.tasks = Tally()
         self.rows = 0
         self._digest = hashlib.sha256()
         self._waiting: list[bytes] = []
@@ -159,7 +160,7 @@ def _fill(
         side = split.held if held else split.main
         side.add(line)
         if held or count_tasks:
-            side.census.add(row, key)
+            side.tasks.add(row)
     if bad:
         raise SchemaInvalid(f"schema_invalid in {where}: {'; '.join(bad)}")
 

@@ -15,6 +15,8 @@ from whileai_core.platform._fields import given
 from whileai_core.platform._payload import file_payload, rows_of_file, spool_rows
 from whileai_core.platform._set_push import NewSet, journal_for, push_set
 from whileai_core.platform.holdout import checked_fraction
+from whileai_core.quality import publish_gate
+from whileai_core.quality.holdouts import warn_if_small
 
 if TYPE_CHECKING:
     import os
@@ -92,8 +94,6 @@ async def push_rows(
         raise InputError(f"timeout={timeout!r} must be a positive number of seconds")
     report = None
     if gate:
-        from whileai_core.quality import publish_gate
-
         report = await to_thread.run_sync(
             lambda: publish_gate(
                 list(rows),
@@ -200,14 +200,14 @@ async def _push_split(
     timeout: float | None,
 ) -> dict[str, Any]:
     if new.purpose == "holdout":
-        split.main.census.warn_if_small(effect, name=new.name)
+        warn_if_small(new.name, split.main.tasks, effect)
     payload = split.main.payload()
     journal = journal_for(platform, new, payload)
     entry = await push_set(platform, new, payload, journal, timeout=timeout)
     dataset_id = entry["datasetId"]
     if split.held.rows:
         held = replace(new, name=f"{new.name}-holdout", parent=dataset_id, purpose="holdout")
-        split.held.census.warn_if_small(effect, name=held.name)
+        warn_if_small(held.name, split.held.tasks, effect)
         if journal.progress.holdout is None:
             with at_stage("holdout", dataset_id):
                 held_payload = split.held.payload()
@@ -219,7 +219,7 @@ async def _push_split(
                 journal.save()
                 held_journal.clear()
         entry["holdout"] = journal.progress.holdout
-        entry["holdout_tasks"] = split.held.census.tasks
+        entry["holdout_tasks"] = len(split.held.tasks.groups)
     if publish:
         with at_stage("publish", dataset_id):
             body = given(agent=new.agent, description=new.description or None)
