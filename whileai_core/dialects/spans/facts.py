@@ -111,6 +111,8 @@ def _runs_beside(agent: Reading, models: Sequence[Reading]) -> bool:
 
 
 def _count(value: Any) -> int | None:
+    if type(value) is int and value >= 0:  # as most
+        return value
     if value is None or isinstance(value, bool | dict | list):
         return None
     try:

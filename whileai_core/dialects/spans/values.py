@@ -20,25 +20,33 @@ def decoded(value: Any) -> Any:
 
     Everything else, text that does not parse too, comes back as it is.
     """
-    for _ in range(3):
-        if type(value) is not str:
-            return value
-        start = value[:1] if value[:1] in ("{", "[", '"') else value.lstrip()[:1]
-        if start == "{" or start == "[":
-            try:
-                return jsonio.loads_strict(value)
-            except ValueError:
-                return _loosely_decoded(value)
-        if start != '"':
-            return value
+    if type(value) is not str:
+        return value
+    start = value[:1]
+    if start == "{" or start == "[":
         try:
-            inner = jsonio.loads(value)
+            return jsonio.loads_strict(value)
         except ValueError:
-            return value
+            return _loosely_decoded(value)
+    return _unwrapped(value)
+
+
+def _unwrapped(text: str) -> Any:
+    """Decode text with white space before it, or encoded more than once."""
+    for _ in range(3):
+        start = text.lstrip()[:1]
+        if start == "{" or start == "[":
+            return _loosely_decoded(text)
+        if start != '"':
+            return text
+        try:
+            inner = jsonio.loads(text)
+        except ValueError:
+            return text
         if not isinstance(inner, str) or inner.lstrip()[:1] not in ("{", "[", '"'):
-            return value
-        value = inner
-    return value
+            return text
+        text = inner
+    return text
 
 
 def _loosely_decoded(text: str) -> Any:
