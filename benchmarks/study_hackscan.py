@@ -1,6 +1,6 @@
 """How often `hack_scan` names a shortcut where there is none, and finds one that is there.
 
-    python -m benchmarks.study_hackscan [--scans 400] [--planted 100]
+    python -m benchmarks.study_hackscan [--scans 300] [--planted 40]
 
 Null data: rewards are coin flips that follow nothing. Planted: the reward is whether the reply
 has a given opening. Replies are random words; half of the rows call a tool. Every cell is
@@ -23,20 +23,10 @@ from typing import Any
 from whileai_core.quality import hack_scan, wilson_interval
 
 WORDS = [
-    "early",
-    "late",
-    "view",
-    "floor",
-    "room",
-    "desk",
-    "lift",
-    "garden",
-    "quiet",
-    "window",
-    "corner",
-    "night",
-]
-NULL_DESIGNS = [(3, 4), (2, 6), (4, 4), (5, 4), (8, 6), (12, 4), (25, 8), (60, 8)]
+    "early", "late", "view", "floor", "room", "desk",
+    "lift", "garden", "quiet", "window", "corner", "night",
+]  # fmt: skip
+NULL_DESIGNS = [(3, 4), (2, 6), (4, 4), (5, 4), (8, 6), (12, 4), (25, 8)]
 PLANTED_DESIGNS = [(2, 6), (3, 4), (3, 6), (4, 4), (5, 4), (8, 6), (25, 8)]
 
 
@@ -147,8 +137,8 @@ def study_planted(scans: int) -> None:
 def main() -> None:
     """Run both studies."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--scans", type=int, default=400)
-    parser.add_argument("--planted", type=int, default=100)
+    parser.add_argument("--scans", type=int, default=300)
+    parser.add_argument("--planted", type=int, default=40)
     arguments = parser.parse_args()
     study_null(arguments.scans)
     print()

@@ -35,6 +35,7 @@ _SMALL = 2000  # rows up to which many shuffles cost next to nothing
 _RANK_DIGITS = 6
 _TASKS_NAMED = 5
 _ROUNDING = 1e-9
+_ONE_SIDED = 1.645  # normal quantile of 95 %
 
 
 class Finding(NamedTuple):
@@ -255,8 +256,7 @@ class Scan:
             seeds=search.seeds,
             least=search.least,
         )
-        # Of number + 1 exchangeable scans, a share of at most alpha lies above this one.
-        calibrated = float(chance[min(number, math.ceil((1 - alpha) * (number + 1))) - 1])
+        calibrated = float(chance[-_allowed_above(number, alpha)])
         if not self._documented.any():
             return None, calibrated
         draw = shuffles_in_turn if small else shuffles
@@ -292,6 +292,16 @@ class Scan:
                 if len(tasks) == _TASKS_NAMED:
                     break
         return tasks
+
+
+def _allowed_above(number: int, alpha: float) -> int:
+    """Return the place of the floor among the shuffles, counted from the strongest.
+
+    It is the upper 95 % confidence limit of the quantile: the same shuffles are drawn for every
+    scan of a seed, and an unlucky draw must not raise the share of false alarms above alpha.
+    """
+    expected = alpha * (number + 1)
+    return max(1, int(expected - _ONE_SIDED * math.sqrt(expected * (1 - alpha))))
 
 
 def matches(column: Column, endorsed: Sequence[str]) -> bool:
