@@ -140,11 +140,11 @@ def test_a_json_body_over_the_limit_is_413(user: Any) -> None:
     assert user.listed() == []
 
 
-def test_preview_shows_the_first_rows_of_any_json(user: Any) -> None:
+def test_preview_shows_first_middle_and_last_of_any_json(user: Any) -> None:
     lines = [b'{"a": "\\ud83d"}', b'{"b": 123456789012345678901}', b'{"c": NaN}', b'{"d": 4}']
     dataset = user.push(b"\n".join(lines))
     preview = user.call("GET", f"/datasets/{dataset}/preview", 200)
     assert preview["datasetId"] == dataset
-    assert [list(row) for row in preview["rows"]] == [["a"], ["b"], ["c"]]
+    assert [list(row) for row in preview["rows"]] == [["a"], ["c"], ["d"]]
     assert preview["rows"][1] == {"b": 123456789012345678901}
     assert preview["report"]["rows"] == 4

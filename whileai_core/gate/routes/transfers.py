@@ -1,4 +1,4 @@
-"""Bytes in and out: presigned upload, download grants, presigned parts, preview."""
+"""Bytes in and out: presigned upload, download grants, presigned parts."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from whileai_core import jsonio
 from whileai_core.gate import permits
-from whileai_core.gate.blobs import BlobStore, new_key
+from whileai_core.gate.blobs import new_key
 from whileai_core.gate.garbage import collect, note_linked, note_unlinked, note_writing
 from whileai_core.gate.http import (
     Json,
@@ -26,7 +25,6 @@ from whileai_core.gate.http import (
     keyed,
 )
 from whileai_core.gate.incoming import StoredBlob, receive_blob
-from whileai_core.gate.jsonl import read_line
 from whileai_core.gate.store import IMPORTING, own_dataset, parts_of
 from whileai_core.gate.tables import Dataset, Part, Upload
 
@@ -179,34 +177,8 @@ async def _chunks(file: BinaryIO) -> AsyncIterator[bytes]:
             yield chunk
 
 
-@keyed
-async def preview(request: Request, account: str) -> Response:
-    """`GET /datasets/{id}/preview`: the first rows."""
-    gate = gate_of(request)
-    async with gate.database.read() as session:
-        dataset = await own_dataset(session, account, request.path_params["id"])
-        parts = await parts_of(session, dataset)
-    keys = [part.blob_key for part in parts if part.rows]
-    rows = await anyio.to_thread.run_sync(_first_rows, gate.blobs, keys)
-    report = {"rows": dataset.rows, "sizeBytes": dataset.size_bytes, "parts": len(parts)}
-    return JsonResponse({"datasetId": dataset.id, "rows": rows, "report": report})
-
-
-def _first_rows(blobs: BlobStore, keys: Sequence[str]) -> list[object]:
-    rows: list[object] = []
-    for key in keys:
-        with blobs.open(key) as file:
-            for line in file:
-                if len(rows) == _PREVIEW_ROWS:
-                    return rows
-                if line.strip():
-                    rows.append(jsonio.strict(read_line(line)))
-    return rows
-
-
 routes = [
     Route("/upload/{token}", upload, methods=["PUT"]),
     Route("/parts/{token}", part, methods=["GET"]),
     Route("/datasets/{id}/download", download, methods=["GET"]),
-    Route("/datasets/{id}/preview", preview, methods=["GET"]),
 ]
