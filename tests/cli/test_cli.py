@@ -98,6 +98,20 @@ def test_report_split_push_and_explain(traces, tmp_path):
     assert "one row as read" in run("ingest", "--explain", traces).stdout
 
 
+def test_check_says_why_rows_are_refused(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    for labels, code in (("11", 1), ("10", 0)):
+        rows = [
+            {"task_id": "t", "prompt": "ask", "final_text": f"{n}", "reward": int(label)}
+            for n, label in enumerate(labels)
+        ]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        done = run("check", path, "--mode", "rl")
+        assert done.returncode == code
+        assert ("no_mixed_groups" in done.stdout) == (code == 1)
+        assert "n = 2" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from whileai_core import __version__
-from whileai_core.cli import datasets, gate, ingest, nightly, quarantine, traces
+from whileai_core.cli import check, datasets, gate, ingest, nightly, quarantine, traces
 from whileai_core.cli.output import emit_error, talk
 from whileai_core.errors import WhileError
 
@@ -28,7 +28,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (nightly, ingest, traces, datasets, quarantine, gate):
+    for module in (nightly, ingest, traces, check, datasets, quarantine, gate):
         module.add_commands(commands)
     return parser
 

@@ -160,7 +160,7 @@ def _split_lines(split: dict[str, Any]) -> list[str]:
         f"{split['tasks_held_out_for_a_new_flaw']} were held out for a new kind of flaw, "
         f"{split['tasks_drawn_as_near_copies']} followed a near copy",
         f"leakage: {leakage['n_leaky']} of {_count(leakage['n'], 'remaining ask')} is a near copy "
-        f"of {_count(leakage['n_sources'], 'held-out ask')} (largest similarity "
+        f"of {_count(leakage['n_sources'], 'held-out ask')} (largest similarity compared "
         f"{leakage['max_similarity']:.3f}, limit {leakage['threshold']:g}, {split['embedder']})",
     ]
 
