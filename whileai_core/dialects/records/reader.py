@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from whileai_core import jsonio
-from whileai_core.dialects.spans.identity import instant
+from whileai_core.dialects.instants import instant
 from whileai_core.rows import Row
 
 # What broken data raises in code that reads it. Anything else is a fault of ours and goes up.

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from whileai_core import jsonio
-from whileai_core.dialects.spans.identity import instant, nanoseconds, span_id, trace_id
+from whileai_core.dialects.instants import instant, nanoseconds
+from whileai_core.dialects.spans.identity import span_id, trace_id
 from whileai_core.dialects.spans.span import Span, SpanEvent
 from whileai_core.sources.otlp import attributes_of
 

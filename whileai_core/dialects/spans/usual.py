@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whileai_core.dialects.spans.identity import nanoseconds, span_id, trace_id
+from whileai_core.dialects.instants import nanoseconds
+from whileai_core.dialects.spans.identity import span_id, trace_id
 from whileai_core.dialects.spans.reader import guess_kind, settle, take_reward
 from whileai_core.dialects.spans.reading import READING_OF, Reading
 from whileai_core.dialects.spans.slots import SLOTS
