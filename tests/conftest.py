@@ -7,6 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A busy machine is no fault of the code under test.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 _UNSET = (
     "WHILEAI_API_URL",

@@ -12,7 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from whileai_core.dialects.spans import Span, conversation_of, rows_from_spans, unmapped_attributes
+from whileai_core.dialects.spans import Span, link_of, rows_from_spans, unmapped_attributes
 from whileai_core.ingest.account import Account
 from whileai_core.ingest.conversations import Links, earlier_shards
 from whileai_core.ingest.spill import Spill
@@ -184,8 +184,7 @@ def _remember(shard: Shard, links: Links) -> Iterator[dict[str, Any]]:
     """Join up a shard's traces and conversations, and yield what the ledger must know of them."""
     pairs = set()
     for entry in shard.spans:
-        span = Span.from_json(entry["span"])
-        pairs.add((span.trace_id or "", conversation_of(span) or ""))
+        pairs.add(link_of(entry["span"]))
     for trace, conversation in sorted(pairs):
         links.join(trace, conversation)
         if trace or conversation:
@@ -198,8 +197,7 @@ def _remember(shard: Shard, links: Links) -> Iterator[dict[str, Any]]:
 
 
 def _file_span(spill: Spill, links: Links, entry: dict[str, Any], *, new: bool) -> None:
-    span = Span.from_json(entry["span"])
-    group = links.group(span.trace_id or "", conversation_of(span) or "")
+    group = links.group(*link_of(entry["span"]))
     if group is None:
         if not new:
             return
