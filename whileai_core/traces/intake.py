@@ -39,7 +39,8 @@ def as_schema_row(item: object) -> Row | None:
     """Return `item` as a row of the schema, or None when it is no object.
 
     Rows already in the schema are returned as they are, never copied. An object the dialects can
-    make nothing of counts as a row with nothing in it.
+    make nothing of, or that is nested too deep for them, comes back as it is: a row with nothing
+    in it but what it spells as the schema does.
     """
     if type(item) is not dict:
         if not isinstance(item, Mapping):
