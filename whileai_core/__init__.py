@@ -21,7 +21,7 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 # Public name -> module that defines it.
 _HOMES = {
     "load_traces": "whileai_core.dialects.load",
-    "rows_from_otel": "whileai_core.dialects.spans",
+    "rows_from_otel": "whileai_core.dialects.otel",
     "mine_traces": "whileai_core.traces.mining",
     "flaw_rows": "whileai_core.traces.mining",
     "trace_report": "whileai_core.traces.report",
@@ -64,7 +64,7 @@ __all__ = sorted(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]
 
 if TYPE_CHECKING:
     from whileai_core.dialects.load import load_traces as load_traces
-    from whileai_core.dialects.spans import rows_from_otel as rows_from_otel
+    from whileai_core.dialects.otel import rows_from_otel as rows_from_otel
     from whileai_core.platform import agents as agents
     from whileai_core.platform import catalog as catalog
     from whileai_core.platform import datasets as datasets

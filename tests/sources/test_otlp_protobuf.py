@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from whileai_core.dialects.otel import rows_from_otel
 from whileai_core.dialects.reading import SpanItem, read_items
-from whileai_core.dialects.spans import rows_from_otel
 from whileai_core.sources.items import Reject
 from whileai_core.sources.limits import Limits
 from whileai_core.sources.otlp import any_value, attributes_of, nested_text

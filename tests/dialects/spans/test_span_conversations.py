@@ -6,7 +6,7 @@ import json
 
 from span_kit import TRACE, calling, chat, messages, parent, span, tool, tools, users
 
-from whileai_core.dialects.spans import rows_from_otel
+from whileai_core.dialects.otel import rows_from_otel
 
 
 def test_histories_are_aligned_by_position_so_that_equal_answers_are_turns() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from span_kit import messages, parent, span, tools
 
-from whileai_core.dialects.spans import Span, carries_content, rows_from_otel, unmapped_attributes
+from whileai_core.dialects.otel import rows_from_otel
+from whileai_core.dialects.spans import Span, carries_content, unmapped_attributes
 
 WEATHER = ("weather", {"city": "Oslo"}, {"temp": 7})
 OSLO = {"city": "Oslo"}

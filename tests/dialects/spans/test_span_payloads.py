@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from span_kit import TRACE, chat, messages, otlp, span, tool, tools
 
-from whileai_core.dialects.spans import Span, is_span_payload, rows_from_otel, spans_in
-from whileai_core.dialects.spans.source import SpansLeftOut
+from whileai_core.dialects.otel import SpansLeftOut, rows_from_otel
+from whileai_core.dialects.spans import Span, is_span_payload, spans_in
 from whileai_core.errors import SourceNotFound
 from whileai_core.sources.items import Origin, Reject
 

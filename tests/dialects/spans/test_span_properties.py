@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from span_kit import calling, chat, otlp, parent, span, tool
 
 from whileai_core import jsonio
-from whileai_core.dialects.spans import Span, rows_from_otel, rows_from_spans, spans_in
+from whileai_core.dialects.otel import rows_from_otel
+from whileai_core.dialects.spans import Span, rows_from_spans, spans_in
 from whileai_core.sources.items import Origin
 
 ORIGIN = Origin("<memory>")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from span_kit import messages, tools
 
-from whileai_core.dialects.spans import rows_from_otel
+from whileai_core.dialects.otel import rows_from_otel
 
 pytest.importorskip("opentelemetry.sdk")
 

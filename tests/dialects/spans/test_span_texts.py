@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from span_kit import chat, messages, span, tool, tools, users
 
-from whileai_core.dialects.spans import rows_from_otel
+from whileai_core.dialects.otel import rows_from_otel
 
 
 @pytest.mark.parametrize("cut", range(1, 70))

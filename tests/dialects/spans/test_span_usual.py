@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from span_kit import TRACE, calling, chat, otlp, parent, span, tool
 
+from whileai_core.dialects.otel import rows_from_otel
 from whileai_core.dialects.spans import (
     Span,
     conversation_of,
     link_of,
-    rows_from_otel,
     rows_from_spans,
     spans_in,
     unmapped_attributes,

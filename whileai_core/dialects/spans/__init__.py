@@ -9,7 +9,6 @@ from whileai_core.dialects.spans.assemble import (
 )
 from whileai_core.dialects.spans.links import conversation_of, link_of
 from whileai_core.dialects.spans.payloads import is_span_payload, spans_in
-from whileai_core.dialects.spans.source import rows_from_otel
 from whileai_core.dialects.spans.span import Span, SpanEvent
 from whileai_core.dialects.spans.unmapped import unmapped_attributes
 
@@ -21,7 +20,6 @@ __all__ = [
     "conversation_of",
     "is_span_payload",
     "link_of",
-    "rows_from_otel",
     "rows_from_spans",
     "spans_in",
     "unmapped_attributes",

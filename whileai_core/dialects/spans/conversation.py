@@ -8,8 +8,8 @@ from whileai_core.dialects.events import Call, Event, Result
 from whileai_core.dialects.messages import events_of
 from whileai_core.dialects.spans.calls import run_of
 from whileai_core.dialects.spans.facts import add_facts
-from whileai_core.dialects.spans.families.family import OTHER
 from whileai_core.dialects.spans.frames import frame_answers, frame_asks
+from whileai_core.dialects.spans.kinds import OTHER
 from whileai_core.dialects.spans.plain import names_only, plain_events
 from whileai_core.dialects.spans.transcript import Place, Transcript
 from whileai_core.dialects.spans.tree import Tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.dialects.messages.values import text_of
-from whileai_core.dialects.spans.families.family import AGENT, MODEL
+from whileai_core.dialects.spans.kinds import AGENT, MODEL
 from whileai_core.dialects.spans.values import JOINER, decoded
 from whileai_core.rows import SCHEMA_VERSION
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.dialects.spans.families import FAMILIES
-from whileai_core.dialects.spans.families.family import MODEL, TOOL
 from whileai_core.dialects.spans.functions import function_arguments, function_output
 from whileai_core.dialects.spans.histories import history_of
 from whileai_core.dialects.spans.indexed import listed
+from whileai_core.dialects.spans.kinds import MODEL, TOOL
 from whileai_core.dialects.spans.reading import Reading
 from whileai_core.dialects.spans.slots import EVENT_READERS, KINDS_BY_NAME, SLOTS
 

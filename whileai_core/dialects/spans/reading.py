@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whileai_core.dialects.spans.families.family import MODEL, TOOL
 from whileai_core.dialects.spans.indexed import unlayered
+from whileai_core.dialects.spans.kinds import MODEL, TOOL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from whileai_core.dialects.spans.families.family import AGENT, OTHER
+from whileai_core.dialects.spans.kinds import AGENT, OTHER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

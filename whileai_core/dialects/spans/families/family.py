@@ -10,10 +10,6 @@ if TYPE_CHECKING:
     from whileai_core.dialects.spans.reading import Reading
     from whileai_core.dialects.spans.span import Span, SpanEvent
 
-# What a span is. `model` called a model, `agent` ran one, `tool` ran a tool, `chain` is a frame
-# around others; "" says nothing about itself.
-TOOL, AGENT, MODEL, CHAIN, OTHER = "tool", "agent", "model", "chain", "other"
-
 
 @dataclass(frozen=True)
 class Family:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.dialects.messages.values import text_of
-from whileai_core.dialects.spans.families.family import AGENT, MODEL, OTHER, TOOL, Family
+from whileai_core.dialects.spans.families.family import Family
+from whileai_core.dialects.spans.kinds import AGENT, MODEL, OTHER, TOOL
 from whileai_core.dialects.spans.values import decoded
 
 if TYPE_CHECKING:

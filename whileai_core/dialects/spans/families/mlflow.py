@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whileai_core.dialects.spans.families.family import AGENT, CHAIN, MODEL, OTHER, TOOL, Family
+from whileai_core.dialects.spans.families.family import Family
 from whileai_core.dialects.spans.functions import json_value
+from whileai_core.dialects.spans.kinds import AGENT, CHAIN, MODEL, OTHER, TOOL
 from whileai_core.dialects.spans.values import decoded
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whileai_core.dialects.spans.families.family import AGENT, CHAIN, MODEL, OTHER, TOOL, Family
+from whileai_core.dialects.spans.families.family import Family
+from whileai_core.dialects.spans.kinds import AGENT, CHAIN, MODEL, OTHER, TOOL
 from whileai_core.dialects.spans.values import decoded
 
 if TYPE_CHECKING:

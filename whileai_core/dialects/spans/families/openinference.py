@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from whileai_core.dialects.spans.families.family import AGENT, CHAIN, MODEL, OTHER, TOOL, Family
+from whileai_core.dialects.spans.families.family import Family
+from whileai_core.dialects.spans.kinds import AGENT, CHAIN, MODEL, OTHER, TOOL
 
 FAMILY = Family(
     name="openinference",

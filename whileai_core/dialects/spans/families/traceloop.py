@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whileai_core.dialects.spans.families.family import AGENT, CHAIN, TOOL, Family
+from whileai_core.dialects.spans.families.family import Family
+from whileai_core.dialects.spans.kinds import AGENT, CHAIN, TOOL
 
 if TYPE_CHECKING:
     from whileai_core.dialects.spans.reading import Reading

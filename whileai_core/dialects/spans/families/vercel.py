@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whileai_core.dialects.spans.families.family import AGENT, MODEL, TOOL, Family
+from whileai_core.dialects.spans.families.family import Family
+from whileai_core.dialects.spans.kinds import AGENT, MODEL, TOOL
 from whileai_core.dialects.spans.values import decoded
 
 if TYPE_CHECKING:
