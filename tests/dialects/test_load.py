@@ -102,6 +102,21 @@ def test_messages_in_ask_and_reply_become_steps() -> None:
         assert (row["prompt"], row["steps"], row["final_text"]) == ("go", steps, "done")
 
 
+@pytest.mark.parametrize("told_twice", [False, True])
+def test_the_reply_beside_the_messages_of_a_request_is_a_step_once(told_twice: bool) -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    said = {"role": "assistant", "content": "Looking.", "tool_calls": [call]}
+    messages = [{"role": "user", "content": "Weather?"}] + [said] * told_twice
+    record = {"model": "m", "messages": messages, "response": {"choices": [{"message": said}]}}
+    [row] = load_traces([record])
+    assert row["steps"] == [
+        {"user": "Weather?"},
+        {"text": "Looking."},
+        {"tool": "look", "arguments": {}},
+    ]
+    assert row["final_text"] == "Looking."
+
+
 def test_a_blank_prompt_gives_way_to_the_messages() -> None:
     chat = [{"role": "user", "content": "hi"}]
     assert one({"prompt": "  ", "messages": chat})["prompt"] == "hi"

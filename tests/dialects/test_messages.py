@@ -292,6 +292,73 @@ SHAPES: dict[str, list[Any]] = {
         },
         {"role": "assistant", "content": [{"type": "text", "text": "7 degrees."}]},
     ],
+    "AutoGen AgentChat": [
+        {"type": "SystemMessage", "content": "Be brief."},
+        {"type": "TextMessage", "source": "user", "content": "Weather?"},
+        {"type": "ThoughtEvent", "source": "bot", "content": "Hm."},
+        {"type": "TextMessage", "source": "bot", "content": "Looking."},
+        {
+            "type": "ToolCallRequestEvent",
+            "source": "bot",
+            "content": [{"id": "1", "name": "look", "arguments": json.dumps(ARGUMENTS)}],
+        },
+        {
+            "type": "ToolCallExecutionEvent",
+            "source": "bot",
+            "content": [{"call_id": "1", "name": "look", "content": json.dumps(RESULT)}],
+        },
+        {"type": "TextMessage", "source": "bot", "content": "7 degrees."},
+        {"type": "StopMessage", "source": "team", "content": "Maximum reached."},
+    ],
+    "AutoGen model context": [
+        {"type": "SystemMessage", "content": "Be brief."},
+        {"type": "UserMessage", "source": "user", "content": "Weather?"},
+        {"type": "AssistantMessage", "source": "bot", "content": "Looking."},
+        {
+            "type": "AssistantMessage",
+            "source": "bot",
+            "content": [{"id": "1", "name": "look", "arguments": json.dumps(ARGUMENTS)}],
+        },
+        {
+            "type": "FunctionExecutionResultMessage",
+            "content": [{"call_id": "1", "content": json.dumps(RESULT), "is_error": False}],
+        },
+        {"type": "AssistantMessage", "source": "bot", "content": "7 degrees."},
+    ],
+    "Letta": [
+        {"message_type": "system_message", "content": "Be brief."},
+        {"message_type": "user_message", "content": '{"type": "login", "time": "now"}'},
+        {
+            "message_type": "user_message",
+            "content": '{"type": "user_message", "message": "Weather?", "time": "now"}',
+        },
+        {"message_type": "reasoning_message", "reasoning": "Hm."},
+        {
+            "message_type": "tool_call_message",
+            "tool_call": {
+                "name": "send_message",
+                "arguments": '{"message": "Looking."}',
+                "tool_call_id": "0",
+            },
+        },
+        {"message_type": "tool_return_message", "name": "send_message", "tool_return": "None"},
+        {
+            "message_type": "tool_call_message",
+            "tool_call": {
+                "name": "look",
+                "arguments": json.dumps(ARGUMENTS),
+                "tool_call_id": "1",
+            },
+        },
+        {
+            "message_type": "tool_return_message",
+            "name": "look",
+            "tool_return": json.dumps(RESULT),
+            "status": "success",
+            "tool_call_id": "1",
+        },
+        {"message_type": "assistant_message", "content": "7 degrees."},
+    ],
 }
 STEPS = [
     {"user": "Weather?"},
@@ -393,6 +460,18 @@ def test_failed_results_read_as_errors() -> None:
     blocks = [{"type": "tool_result", "tool_use_id": "1", "is_error": True, "content": '{"c": 1}'}]
     (said,) = events_of([{"role": "user", "content": blocks}])
     assert said == Result({"c": 1, "error": '{"c": 1}', "status": "error"}, "1")
+
+
+def test_failed_results_of_agents_read_as_errors() -> None:
+    failed = {"content": "no such city", "call_id": "1", "is_error": True}
+    returned = {"tool_return": "no such city", "status": "error", "tool_call_id": "1"}
+    for message in (
+        {"type": "ToolCallExecutionEvent", "content": [failed]},
+        {"message_type": "tool_return_message", **returned},
+    ):
+        [result] = events_of([message])
+        assert isinstance(result, Result)
+        assert result.value == {"error": "no such city", "status": "error"}
 
 
 def test_images_are_no_words() -> None:
@@ -533,11 +612,15 @@ anything = st.recursive(
         | st.dictionaries(
             st.sampled_from(
                 ["role", "content", "type", "parts", "text", "tool_calls", "function", "name",
+                 "message_type", "tool_return", "tool_call", "source",
                  "arguments", "from", "value", "data", "lc", "id", "kwargs", "input", "output",
                  "toolUse", "toolResult", "functionCall", "message", "messages", "choices"]
             ),
             inner | st.sampled_from(["user", "assistant", "tool", "ai", "text", "tool_use",
-                                     "tool_result", "function_call", "tool_call", "constructor"]),
+                                     "tool_result", "function_call", "tool_call", "constructor",
+                                     "TextMessage", "ToolCallRequestEvent", "user_message",
+                                     "ToolCallExecutionEvent", "tool_call_message",
+                                     "tool_return_message"]),
             max_size=5,
         )
     ),

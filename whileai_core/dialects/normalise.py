@@ -28,6 +28,7 @@ _MESSAGES = (
     "conversation",
     "contents",
     "chat_history",
+    "chat_messages",
     "history",
     "dialogue",
     "dialog",
@@ -178,7 +179,7 @@ def is_canonical(row: Row) -> bool:
 def _fill(row: Row, owned: bool) -> None:
     asked = _structured(row, _PROMPTS)
     answered = _structured(row, _FINALS)
-    steps = _steps(row, owned)
+    steps = _steps(row, owned, answered)
     if steps is None:
         steps = steps_from_events(_joined(asked, answered) or events_of(row))
     row["steps"] = steps
@@ -196,11 +197,13 @@ def _structured(row: Row, keys: tuple[str, ...]) -> list[Event]:
 
 
 def _joined(asked: list[Event], answered: list[Event]) -> list[Event]:
-    """Put request and reply together; a reply that repeats the request stands for both."""
-    return answered if answered[: len(asked)] == asked else asked + answered
+    """Put request and reply together; one that repeats the other stands for both."""
+    if answered[: len(asked)] == asked:
+        return answered
+    return asked if asked[-len(answered) :] == answered else asked + answered
 
 
-def _steps(row: Row, owned: bool) -> list[Step] | None:
+def _steps(row: Row, owned: bool, answered: list[Event]) -> list[Step] | None:
     for key in _STEPS:
         entries = decoded_list(row.get(key))
         if entries and any(isinstance(entry, dict) for entry in entries):
@@ -210,7 +213,8 @@ def _steps(row: Row, owned: bool) -> list[Step] | None:
         messages = value if isinstance(value, dict) else decoded_list(value)
         if not messages:
             continue
-        steps = steps_from_events(events_of(messages))
+        events = events_of(messages)
+        steps = steps_from_events(_joined(events, answered)) if events else []
         if steps:
             return steps
     return None

@@ -9,7 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whileai_core import jsonio
-from whileai_core.dialects.messages import langchain, openai_chat, responses, sharegpt
+from whileai_core.dialects.messages import (
+    autogen,
+    langchain,
+    letta,
+    openai_chat,
+    responses,
+    sharegpt,
+)
 from whileai_core.dialects.messages.envelopes import inner_messages
 from whileai_core.dialects.messages.roles import role_of
 
@@ -43,6 +50,8 @@ def is_message(value: object) -> bool:
         or sharegpt.matches(value)
         or (openai_chat.matches(value) and not _SPEECH.isdisjoint(value))
         or (langchain.matches(value) and not _SPEECH.isdisjoint(value))
+        or autogen.matches(value)
+        or letta.matches(value)
     )
 
 
@@ -73,6 +82,10 @@ def _object_events(value: dict[str, Any], joiner: str, depth: int) -> list[Event
         return sharegpt.events(value, joiner)
     if langchain.matches(value):
         return langchain.events(value, joiner)
+    if autogen.matches(value):
+        return autogen.events(value, joiner)
+    if letta.matches(value):
+        return letta.events(value, joiner)
     inner = inner_messages(value)
     return [] if inner is None or depth == 0 else _events(inner, joiner, depth - 1)
 

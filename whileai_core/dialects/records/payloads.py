@@ -28,7 +28,7 @@ _OUT = (
     "messages", "choices", "generations", "candidates", "output_messages", "message", "content",
     "output", "response", "result", "answer", "final_output", "completion", "text", "value",
 )  # fmt: skip
-_SYSTEM = ("system", "system_prompt", "system_instruction", "instructions")
+_SYSTEM = ("system", "system_prompt", "system_instruction", "systemInstruction", "instructions")
 _DEEPEST = 8
 
 
