@@ -6,97 +6,25 @@ A test compares the table with the routes, and another one calls the gate by it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from whileai_core import __version__
 from whileai_core.gate.deliveries import PROTOBUF
-from whileai_core.gate.fields import MODES, PURPOSES
-
-Schema = dict[str, Any]
+from whileai_core.gate.schemas import (
+    ABOUT,
+    ANYTHING,
+    FLAG,
+    MAYBE_TEXT,
+    SCHEMAS,
+    TEXT,
+    WHOLE,
+    Schema,
+    list_of,
+    named,
+    object_of,
+    or_null,
+)
 
 _KEY, _SESSION, _PUBLIC = "key", "session", "public"
-_TEXT: Schema = {"type": "string"}
-_WHOLE: Schema = {"type": "integer"}
-_FLAG: Schema = {"type": "boolean"}
-_ANYTHING: Schema = {}
-
-
-def _or_null(schema: Schema) -> Schema:
-    return {"anyOf": [schema, {"type": "null"}]}
-
-
-def _object(required: Schema | None = None, **optional: Schema) -> Schema:
-    needed = required or {}
-    described: Schema = {"type": "object", "properties": needed | optional}
-    return described | ({"required": sorted(needed)} if needed else {})
-
-
-def _list(of: Schema) -> Schema:
-    return {"type": "array", "items": of}
-
-
-def _named(name: str) -> Schema:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-_MAYBE_TEXT = _or_null(_TEXT)
-_PURPOSE = _or_null({"enum": [*PURPOSES, ""]})
-_MODE = _or_null({"enum": [*MODES, ""]})
-_ABOUT = {
-    "purpose": _PURPOSE,
-    "mode": _MODE,
-    "agent": _MAYBE_TEXT,
-    "description": _MAYBE_TEXT,
-}
-_DATASET_FACTS = {
-    "datasetId": _TEXT,
-    "name": _TEXT,
-    "purpose": _MAYBE_TEXT,
-    "mode": _MAYBE_TEXT,
-    "agent": _MAYBE_TEXT,
-    "description": _MAYBE_TEXT,
-    "rows": _or_null(_WHOLE),
-    "sizeBytes": _WHOLE,
-}
-_SCHEMAS: dict[str, Schema] = {
-    "Error": _object({"error": _TEXT}),
-    "Dataset": _object(
-        _DATASET_FACTS
-        | {
-            "parentDatasetId": _MAYBE_TEXT,
-            "status": {"enum": ["pending", "importing", "ready", "failed"]},
-            "createdAt": _TEXT,
-            "public": _FLAG,
-        }
-    ),
-    "Card": _object(_DATASET_FACTS | {"publishedAt": _MAYBE_TEXT}),
-    "Grant": _object(
-        {
-            "datasetId": _TEXT,
-            "parts": _list(_TEXT),
-            "downloadUrl": _TEXT,
-            "expiresIn": _WHOLE,
-            "partSizes": _list(_WHOLE),
-            "partSha256": _list(_TEXT),
-        }
-    ),
-    "Agent": _object(
-        {
-            "agent": _TEXT,
-            "name": _TEXT,
-            "description": _MAYBE_TEXT,
-            "tools": _or_null(_list(_ANYTHING)),
-            "system_prompt": _MAYBE_TEXT,
-            "traces": _WHOLE,
-            "datasets": {"type": "object", "additionalProperties": _WHOLE},
-            "public": _WHOLE,
-        }
-    ),
-    "Run": _object({"runId": _TEXT, "name": _MAYBE_TEXT, "status": _TEXT, "createdAt": _TEXT}),
-    "Credential": _object(
-        {"credential": _TEXT, "name": _TEXT, "ttlSeconds": _WHOLE, "expiresAt": _TEXT}
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -132,7 +60,7 @@ _OPERATIONS = (
         "get",
         "/healthz",
         "Whether the database answers",
-        {200: _object({"status": _TEXT, "version": _TEXT})},
+        {200: object_of({"status": TEXT, "version": TEXT})},
         auth=_PUBLIC,
     ),
     _Operation(
@@ -143,34 +71,34 @@ _OPERATIONS = (
         auth=_PUBLIC,
         media=("text/plain",),
     ),
-    _Operation("get", "/openapi.json", "This description", {200: _object()}, auth=_PUBLIC),
+    _Operation("get", "/openapi.json", "This description", {200: object_of()}, auth=_PUBLIC),
     _Operation(
         "get",
         "/me",
         "The account behind the key",
-        {200: _object({"user_id": _TEXT, "name": _TEXT, "expires_at": _MAYBE_TEXT})},
+        {200: object_of({"user_id": TEXT, "name": TEXT, "expires_at": MAYBE_TEXT})},
     ),
-    _Operation("post", "/usage", "Usage of models", {200: _object()}, body=_object()),
+    _Operation("post", "/usage", "Usage of models", {200: object_of()}, body=object_of()),
     _Operation(
         "post",
         "/datasets",
         "Create a dataset",
-        {201: _object({"datasetId": _TEXT, "uploadUrl": _TEXT})},
+        {201: object_of({"datasetId": TEXT, "uploadUrl": TEXT})},
         (404, 409),
-        body=_object({"name": _TEXT}, parentDatasetId=_MAYBE_TEXT, **_ABOUT),
+        body=object_of({"name": TEXT}, parentDatasetId=MAYBE_TEXT, **ABOUT),
     ),
     _Operation(
         "get",
         "/datasets",
         "Own datasets, newest first",
-        {200: _object({"datasets": _list(_named("Dataset")), "usedBytes": _WHOLE})},
+        {200: object_of({"datasets": list_of(named("Dataset")), "usedBytes": WHOLE})},
     ),
-    _Operation("get", "/datasets/{id}", "One dataset", {200: _named("Dataset")}, (404,)),
+    _Operation("get", "/datasets/{id}", "One dataset", {200: named("Dataset")}, (404,)),
     _Operation(
         "delete",
         "/datasets/{id}",
         "Delete a dataset with its data",
-        {200: _object({"deleted": _FLAG, "datasetId": _TEXT})},
+        {200: object_of({"deleted": FLAG, "datasetId": TEXT})},
         (404,),
     ),
     _Operation(
@@ -186,38 +114,38 @@ _OPERATIONS = (
         "post",
         "/datasets/{id}/finalize",
         "Make the upload the data",
-        {200: _named("Dataset")},
+        {200: named("Dataset")},
         (404, 409, 422),
-        body=_object(sizeBytes=_or_null(_WHOLE), sha256=_MAYBE_TEXT),
+        body=object_of(sizeBytes=or_null(WHOLE), sha256=MAYBE_TEXT),
     ),
     _Operation(
         "post",
         "/datasets/{id}/meta",
         "Change what is said of a dataset",
-        {200: _named("Dataset")},
+        {200: named("Dataset")},
         (404,),
-        body=_object(**_ABOUT),
+        body=object_of(**ABOUT),
     ),
     _Operation(
         "get",
         "/datasets/{id}/preview",
         "The first rows",
-        {200: _object({"datasetId": _TEXT, "rows": _list(_ANYTHING), "report": _object()})},
+        {200: object_of({"datasetId": TEXT, "rows": list_of(ANYTHING), "report": object_of()})},
         (404, 409),
     ),
     _Operation(
         "get",
         "/datasets/{id}/profile",
         "The trainer's numbers",
-        {200: _object({"profile": _object({"rows": _WHOLE, "graded": _WHOLE})})},
+        {200: object_of({"profile": object_of({"rows": WHOLE, "graded": WHOLE})})},
         (404, 409),
-        query={"force": _TEXT},
+        query={"force": TEXT},
     ),
     _Operation(
         "get",
         "/datasets/{id}/download",
         "Addresses of the parts",
-        {200: _named("Grant")},
+        {200: named("Grant")},
         (404, 409),
     ),
     _Operation(
@@ -233,80 +161,82 @@ _OPERATIONS = (
         "post",
         "/datasets/{id}/publish",
         "Make a dataset public",
-        {200: _named("Card")},
+        {200: named("Card")},
         (404, 409),
-        body=_object({"agent": _TEXT}, description=_MAYBE_TEXT),
+        body=object_of({"agent": TEXT}, description=MAYBE_TEXT),
     ),
     _Operation(
         "post",
         "/datasets/{id}/unpublish",
         "Take a dataset out of the catalog",
-        {200: _object({"datasetId": _TEXT, "public": _FLAG})},
+        {200: object_of({"datasetId": TEXT, "public": FLAG})},
         (404,),
     ),
     _Operation(
         "get",
         "/catalog",
         "Public datasets",
-        {200: _object({"datasets": _list(_named("Card")), "agents": _list(_TEXT)})},
+        {200: object_of({"datasets": list_of(named("Card")), "agents": list_of(TEXT)})},
         auth=_PUBLIC,
     ),
     _Operation(
         "get",
         "/catalog/{id}/download",
         "Addresses of a public dataset's parts",
-        {200: _named("Grant")},
+        {200: named("Grant")},
         (404, 409),
         auth=_PUBLIC,
     ),
-    _Operation("get", "/agents", "Own agents", {200: _object({"agents": _list(_named("Agent"))})}),
+    _Operation(
+        "get", "/agents", "Own agents", {200: object_of({"agents": list_of(named("Agent"))})}
+    ),
     _Operation(
         "post",
         "/agents",
         "Create or change an agent",
-        {200: _named("Agent")},
-        body=_object(
-            {"name": _TEXT},
-            description=_MAYBE_TEXT,
-            system_prompt=_MAYBE_TEXT,
-            tools=_or_null(_list(_ANYTHING)),
+        {200: named("Agent")},
+        body=object_of(
+            {"name": TEXT},
+            description=MAYBE_TEXT,
+            system_prompt=MAYBE_TEXT,
+            tools=or_null(list_of(ANYTHING)),
         ),
     ),
     _Operation(
         "delete",
         "/agents/{slug}",
         "Delete an agent's record",
-        {200: _object({"deleted": _FLAG, "agent": _TEXT})},
+        {200: object_of({"deleted": FLAG, "agent": TEXT})},
         (400,),
     ),
     _Operation(
         "get",
         "/traces",
         "A page of own traces",
-        {200: _object({"traces": _list(_object({"traceId": _TEXT})), "total": _WHOLE})},
+        {200: object_of({"traces": list_of(object_of({"traceId": TEXT})), "total": WHOLE})},
         (400,),
-        query={"agent": _TEXT, "from": _TEXT, "limit": _WHOLE, "page": _WHOLE},
+        query={"agent": TEXT, "from": TEXT, "limit": WHOLE, "page": WHOLE},
     ),
     _Operation(
         "delete",
         "/traces/{id}",
         "Delete a trace",
-        {200: _object({"deleted": _FLAG, "traceId": _TEXT})},
+        {200: object_of({"deleted": FLAG, "traceId": TEXT})},
     ),
     _Operation(
         "post",
         "/v1/traces",
         "OTLP/HTTP spans",
-        {202: _object({"datasetId": _MAYBE_TEXT, "rows": _WHOLE})},
+        {202: object_of({"datasetId": MAYBE_TEXT, "rows": WHOLE})},
         (415,),
-        body=_object(resourceSpans=_list(_object())),
+        body=object_of(resourceSpans=list_of(object_of())),
         media=("application/json", PROTOBUF),
     ),
     _Operation(
         "get",
         "/hf/me",
         "The Hugging Face account",
-        {200: _object({"connected": _FLAG, "username": _MAYBE_TEXT})},
+        {200: object_of({"connected": FLAG, "username": MAYBE_TEXT})},
     ),
     _Operation("post", "/datasets/import-hf", "Import from Hugging Face", {}, (409,)),
     _Operation("post", "/datasets/{id}/hf-publish", "Publish on Hugging Face", {}, (404, 409)),
@@ -314,63 +244,63 @@ _OPERATIONS = (
         "post",
         "/runs",
         "Begin a training run",
-        {201: _object({"runId": _TEXT})},
-        body=_object(name=_MAYBE_TEXT, config=_ANYTHING, total_steps=_or_null(_WHOLE)),
+        {201: object_of({"runId": TEXT})},
+        body=object_of(name=MAYBE_TEXT, config=ANYTHING, total_steps=or_null(WHOLE)),
     ),
     _Operation(
-        "get", "/runs", "Own runs, newest first", {200: _object({"runs": _list(_named("Run"))})}
+        "get", "/runs", "Own runs, newest first", {200: object_of({"runs": list_of(named("Run"))})}
     ),
-    _Operation("get", "/runs/{id}", "One run with its log", {200: _named("Run")}, (404,)),
+    _Operation("get", "/runs/{id}", "One run with its log", {200: named("Run")}, (404,)),
     _Operation(
         "delete",
         "/runs/{id}",
         "Delete a run",
-        {200: _object({"deleted": _FLAG, "runId": _TEXT})},
+        {200: object_of({"deleted": FLAG, "runId": TEXT})},
         (404,),
     ),
     _Operation(
         "post",
         "/runs/{id}/log",
         "Add a log entry",
-        {200: _object({"runId": _TEXT})},
+        {200: object_of({"runId": TEXT})},
         (404,),
-        body=_object(),
+        body=object_of(),
     ),
     _Operation(
         "post",
         "/runs/{id}/finish",
         "End a run",
-        {200: _named("Run")},
+        {200: named("Run")},
         (404,),
-        body=_object(status=_MAYBE_TEXT),
+        body=object_of(status=MAYBE_TEXT),
     ),
     _Operation("post", "/runs/{id}/hf-publish", "Publish an adapter", {}, (404, 409)),
     _Operation(
         "post",
         "/auth/issue-credential",
         "Make a delegated credential",
-        {200: _named("Credential")},
+        {200: named("Credential")},
         (409,),
         auth=_SESSION,
-        body=_object(name=_MAYBE_TEXT, ttlSeconds=_or_null({"type": "integer", "minimum": 1})),
+        body=object_of(name=MAYBE_TEXT, ttlSeconds=or_null({"type": "integer", "minimum": 1})),
     ),
     _Operation(
         "post",
         "/auth/refresh-credential",
         "Prolong a delegated credential",
-        {200: _named("Credential")},
+        {200: named("Credential")},
         (404,),
         auth=_SESSION,
-        body=_object({"credential": _TEXT}, ttlSeconds=_or_null({"type": "integer", "minimum": 1})),
+        body=object_of({"credential": TEXT}, ttlSeconds=or_null({"type": "integer", "minimum": 1})),
     ),
     _Operation(
         "post",
         "/auth/revoke-credential",
         "End a delegated credential",
-        {200: _object({"revoked": _FLAG})},
+        {200: object_of({"revoked": FLAG})},
         (404,),
         auth=_SESSION,
-        body=_object({"credential": _TEXT}),
+        body=object_of({"credential": TEXT}),
     ),
 )
 
@@ -385,7 +315,7 @@ def description() -> Schema:
         "info": {"title": "whileai gate", "version": __version__},
         "paths": paths,
         "components": {
-            "schemas": _SCHEMAS,
+            "schemas": SCHEMAS,
             "securitySchemes": {
                 _KEY: {"type": "apiKey", "in": "header", "name": "X-Api-Key"},
                 _SESSION: {"type": "http", "scheme": "bearer"},
@@ -415,7 +345,7 @@ def _content(operation: _Operation) -> Schema:
 
 def _parameters(operation: _Operation) -> list[Schema]:
     names = [part[1:-1] for part in operation.path.split("/") if part.startswith("{")]
-    in_path = [{"name": n, "in": "path", "required": True, "schema": _TEXT} for n in names]
+    in_path = [{"name": n, "in": "path", "required": True, "schema": TEXT} for n in names]
     in_query = [{"name": n, "in": "query", "schema": s} for n, s in operation.query.items()]
     return in_path + in_query
 
@@ -426,7 +356,7 @@ def _responses(operation: _Operation) -> Schema:
     for status, schema in operation.answers.items():
         content = {media: {"schema": schema} if schema else {} for media in media_types}
         responses[str(status)] = {"description": "Done", "content": content}
-    error = {"application/json": {"schema": _named("Error")}}
+    error = {"application/json": {"schema": named("Error")}}
     for status in sorted({*operation.refusals, *_common_refusals(operation)}):
         responses[str(status)] = {"description": _REASONS[status], "content": error}
     return responses
