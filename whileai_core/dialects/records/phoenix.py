@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from whileai_core.dialects.messages.values import first, text_id
@@ -10,7 +10,16 @@ from whileai_core.dialects.records import labels
 from whileai_core.dialects.records.payloads import input_events, output_events
 from whileai_core.dialects.records.reader import Reader
 from whileai_core.dialects.records.runs import Run, conversation, run_facts
-from whileai_core.dialects.records.shape import Object, decoded, mostly, obj, objects, present, text
+from whileai_core.dialects.records.shape import (
+    Object,
+    decoded,
+    grouped,
+    mostly,
+    obj,
+    objects,
+    present,
+    text,
+)
 from whileai_core.dialects.steps import row_from_events
 from whileai_core.rows import Row
 
@@ -23,11 +32,8 @@ def _is_span(value: object) -> bool:
     return "span_kind" in record and (_SPAN_ID in record or _TRACE_ID in record)
 
 
-def _by_trace(values: Iterable[object]) -> Iterator[list[Object]]:
-    traces: dict[str, list[Object]] = {}
-    for span in map(obj, values):
-        traces.setdefault(text_id(span.get(_TRACE_ID)) or "", []).append(span)
-    yield from traces.values()
+def _by_trace(values: Iterable[object]) -> list[list[Object]]:
+    return grouped(map(obj, values), _TRACE_ID)
 
 
 def _row(spans: list[Object]) -> Row | None:

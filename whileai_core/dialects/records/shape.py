@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from whileai_core import jsonio
@@ -75,6 +75,21 @@ def mostly(head: Sequence[object], is_line: Callable[[object], bool]) -> bool:
     One broken line, or one of a kind that is not known yet, does not hide a session.
     """
     return 2 * sum(map(is_line, head)) > len(head)
+
+
+def sortable(time: object) -> str:
+    """Return a time as text that sorts as the times do, for times of one producer."""
+    if isinstance(time, int | float) and not isinstance(time, bool):
+        return f"{time:024.6f}"
+    return text(time)
+
+
+def grouped(records: Iterable[Object], key: str) -> list[list[Object]]:
+    """Return records in groups that share an id, in the order of each group's first."""
+    groups: dict[str, list[Object]] = {}
+    for record in records:
+        groups.setdefault(str(record.get(key) or ""), []).append(record)
+    return list(groups.values())
 
 
 def walk(value: object, child: str) -> Iterator[Object]:
