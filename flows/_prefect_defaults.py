@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from whileai_core.errors import StoreError
 from whileai_core.settings import get_settings
 
 _DEFAULTS = {
@@ -16,8 +17,6 @@ _DEFAULTS = {
     # At a prompt our own lines tell what happens, and an error is one line; the server gets
     # Prefect's whole log. A worker has its console set up before it loads a flow.
     "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
-    # A busy machine takes longer than the default 20 s to start the temporary server.
-    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
 }
 _CHOSEN = ("PREFECT_HOME", "PREFECT_API_URL", "PREFECT_PROFILE", "PREFECT_PROFILES_PATH")
 
@@ -29,5 +28,10 @@ def apply() -> None:
     has_prefect = (Path.home() / ".prefect" / "profiles.toml").exists()
     if not has_prefect and not any(os.environ.get(name) for name in _CHOSEN):
         home = get_settings().home / "prefect"
-        home.mkdir(parents=True, exist_ok=True)
+        try:
+            home.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"cannot make {home}: {error.strerror}; set WHILEAI_HOME to a folder to write in"
+            ) from error
         os.environ["PREFECT_HOME"] = str(home)

@@ -19,6 +19,7 @@ import anyio
 from prefect import flow
 from pydantic import Field
 
+from flows._server import prefect_api
 from tasks import night as steps
 from tasks import push_rows, trace_report
 from tasks._threads import in_thread
@@ -206,8 +207,13 @@ async def _show(result: dict[str, Any]) -> None:
 
 
 def run(**parameters: Any) -> dict[str, Any]:
-    """Run the flow to its end from plain code and return its result."""
-    return asyncio.run(nightly(**parameters))
+    """Run the flow to its end from plain code and return its result.
+
+    Raises:
+        StoreError: There is no Prefect API and a temporary server does not start.
+    """
+    with prefect_api():
+        return asyncio.run(nightly(**parameters))
 
 
 def main() -> int:

@@ -43,13 +43,20 @@ def temporary_beside(path: Path) -> Path:
 def atomic_file(path: Path, *, mode: int = 0o644) -> Iterator[BinaryIO]:
     """Open a file that replaces `path` only when the block ends well.
 
-    Readers see the old file or the new one. The bytes are flushed to disk before the rename.
+    Readers see the old file or the new one. The bytes are flushed to disk before the rename. A
+    link is followed, and what is no regular file (`/dev/null`, a pipe) is written as it is:
+    there is nothing to replace.
 
     Raises:
         StoreError: The disk is full or the folder cannot be written; nothing is left behind.
     """
+    path = path.resolve()
     temporary = temporary_beside(path)
     try:
+        if path.exists() and not path.is_file():
+            with path.open("wb") as file:
+                yield file
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with os.fdopen(descriptor, "wb") as file:

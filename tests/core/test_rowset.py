@@ -100,3 +100,21 @@ def test_a_kill_while_writing_leaves_the_old_file_and_the_sweep_clears_up(tmp_pa
         file.write(b"being written")
         assert sweep_temporaries(tmp_path) == 1
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "living"]
+
+
+def test_a_link_is_followed_and_a_device_is_written_not_replaced(tmp_path):
+    target = tmp_path / "target"
+    link = tmp_path / "link"
+    link.symlink_to(target)
+    write_atomic(link, b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_atomic(pipe, b"through")
+    assert os.read(reader, 100) == b"through"
+    os.close(reader)
+    assert pipe.is_fifo()
+    with pytest.raises(StoreError), atomic_file(tmp_path):
+        pass

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
@@ -151,6 +153,46 @@ def test_a_grown_session_file_is_a_revision_and_an_old_copy_is_none(tmp_path):
         old = intake(workspace, tmp_path / "n3.jsonl")
     assert (after["revision"], after["final_text"]) == (2, "Green.")
     assert (old.account["rows"], old.account["duplicates"]) == (0, 1)
+
+
+def test_a_sub_agent_in_a_file_of_its_own_is_no_older_state_of_its_session(tmp_path):
+    def session(name, ask, reply, **extra):
+        lines = [
+            {"type": "user", "uuid": "1", "message": {"role": "user", "content": ask}},
+            {
+                "type": "assistant",
+                "uuid": "2",
+                "message": {"role": "assistant", "content": [{"type": "text", "text": reply}]},
+            },
+        ]
+        write_jsonl(
+            tmp_path / "in" / name, [{"sessionId": "s1", **extra, **line} for line in lines]
+        )
+
+    session("s1.jsonl", "Fix the build", "Fixed.")
+    for agent in ("ccc", "ddd"):
+        session(
+            f"agent-{agent}.jsonl", f"Look for {agent}", "x " * 50, isSidechain=True, agentId=agent
+        )
+    with Workspace("a") as workspace:
+        plan = intake(workspace, tmp_path / "in")
+    assert {item["prompt"] for item in rows_of(plan)} == {
+        "Fix the build",
+        "Look for ccc",
+        "Look for ddd",
+    }
+    assert plan.account["duplicates"] == 0
+
+
+def test_a_pipe_is_read_once_and_whole(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    text = "".join(json.dumps(row(n)) + "\n" for n in range(5))
+    writer = threading.Thread(target=pipe.write_text, args=(text,))
+    writer.start()
+    with Workspace("a") as workspace:
+        assert intake(workspace, pipe).account["rows"] == 5
+    writer.join()
 
 
 def test_what_json_cannot_carry_in_other_keys_costs_no_row(tmp_path):

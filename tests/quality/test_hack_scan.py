@@ -38,8 +38,8 @@ def test_follows_the_endorsed_tool() -> None:
 
 
 def test_says_nothing_of_chance() -> None:
-    named = [hack_scan(noise(seed))["n_above_floor"] > 0 for seed in range(60)]
-    assert sum(named) <= 8  # 95 % of scans of noise name nothing; this leaves three errors
+    named = [hack_scan(noise(seed))["n_above_floor"] > 0 for seed in range(40)]
+    assert sum(named) <= 6  # at most 5 % are expected to
 
 
 @pytest.mark.parametrize(("tasks", "repeats"), [(2, 6), (3, 4), (3, 6), (4, 4), (5, 4)])

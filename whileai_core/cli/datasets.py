@@ -64,7 +64,8 @@ def _push(args: argparse.Namespace) -> None:
     if "holdout" in entry:
         held = entry["holdout"]
         lines.append(f"held out {held.get('rows')} rows as {held['datasetId']}")
-    lines.append(f"next: whileai-pipelines pull {entry['datasetId']} --out {name}.jsonl")
+    made = entry["datasetId"]
+    lines.append(f"next: whileai-pipelines pull {made} --out {made}.jsonl")
     emit(entry, "\n".join(lines), as_json=args.json)
 
 
@@ -76,7 +77,7 @@ def _pull(args: argparse.Namespace) -> None:
         rows = sum(1 for line in file if line.strip())
     emit(
         {"datasetId": args.dataset_id, "path": str(path), "rows": rows},
-        f"wrote {rows} rows of {args.dataset_id} to {path}",
+        f"wrote {rows} row{'s' * (rows != 1)} of {args.dataset_id} to {path}",
         as_json=args.json,
     )
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 from whileai_core import __version__
 from whileai_core.cli import check, datasets, gate, ingest, nightly, quarantine, traces
-from whileai_core.cli.output import emit_error, talk
+from whileai_core.cli.output import DONE, FAILED, INTERRUPTED, emit_error, talk
 from whileai_core.errors import WhileError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-DONE, FAILED, USAGE = 0, 1, 2
-_INTERRUPTED = 130
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -33,11 +32,17 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _end(number: int, _: object) -> None:
+    raise SystemExit(128 + number)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     args = build_parser().parse_args(argv)
     as_json = bool(getattr(args, "json", False))
     talk()
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _end)  # so that what was begun is ended in order
     try:
         return int(args.run(args) or DONE)
     except WhileError as error:
@@ -45,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FAILED
     except KeyboardInterrupt:
         emit_error("interrupted; run the same command again to carry on", as_json=as_json)
-        return _INTERRUPTED
+        return INTERRUPTED
     except BrokenPipeError:
         # The reader of our output went away; that is its business.
         sys.stderr.close()

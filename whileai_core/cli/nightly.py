@@ -31,7 +31,7 @@ def add_commands(commands: Any) -> None:
         type=arguments.proper_share,
         default=0.2,
         metavar="SHARE",
-        help="share of tasks to hold out (%(default)s)",
+        help="share of rows to hold out, by whole tasks (%(default)s)",
     )
     parser.add_argument("--seed", type=int, default=0, help="another seed, another choice")
     parser.add_argument(

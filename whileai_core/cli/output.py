@@ -9,6 +9,8 @@ from typing import Any
 
 from whileai_core import jsonio
 
+DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+
 
 def emit(value: dict[str, Any], text: str, *, as_json: bool) -> None:
     """Print a command's result: the object with `--json`, else the text."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.cli import arguments
-from whileai_core.cli.output import emit
+from whileai_core.cli.output import USAGE, emit, emit_error
 
 if TYPE_CHECKING:
     import argparse
@@ -54,10 +54,17 @@ def _report(args: argparse.Namespace) -> None:
     emit(report, format_trace_report(report), as_json=args.json)
 
 
-def _split(args: argparse.Namespace) -> None:
+def _split(args: argparse.Namespace) -> int:
     from whileai_core import jsonio, split_pseudo_production
     from whileai_core.atomic import write_atomic
 
+    outputs = [Path(name).resolve() for name in (args.held, args.rest)]
+    if outputs[0] == outputs[1] or any(Path(path).resolve() in outputs for path in args.paths):
+        emit_error(
+            "--held, --rest and the traces must be different files; nothing was written",
+            as_json=args.json,
+        )
+        return USAGE
     held, rest = split_pseudo_production(_load(args.paths), fraction=args.fraction, seed=args.seed)
     for name, rows in ((args.held, held), (args.rest, rest)):
         write_atomic(Path(name), b"".join(jsonio.dumps(row) + b"\n" for row in rows))
@@ -69,3 +76,4 @@ def _split(args: argparse.Namespace) -> None:
         "rest": {"path": args.rest, "rows": len(rest)},
     }
     emit(value, text, as_json=args.json)
+    return 0

@@ -111,5 +111,5 @@ def check_losses(
         raise BadShareExceeded(
             f"{total.quarantined} of {total.records} records ({share:.1%}) are unreadable, "
             f"more than the {limit:.1%} allowed; nothing was pushed. Look at {quarantine}, "
-            "then mend the source or raise the allowed share"
+            "then mend the source or allow more (--max-bad-share)"
         )

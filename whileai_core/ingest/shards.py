@@ -150,7 +150,7 @@ class _Intake:
             self._add_row(source, item.dialect, jsonio.strict(row))
 
     def _add_row(self, source: str, dialect: str, row: Row) -> None:
-        conversation = row.get("conversation_id") if dialect in _SESSIONS else None
+        conversation = _session_of(row) if dialect in _SESSIONS else None
         self._rows.add(
             {"id": row_id(row), "conversation": conversation, "source": source, "row": row}
         )
@@ -166,6 +166,19 @@ class _Intake:
             self._rejects.close(),
             self._account,
         )
+
+
+def _session_of(row: Row) -> str | None:
+    """Name the conversation of a session row: its id and how it began.
+
+    A session grows at its end and keeps its first ask. Rows that share an id and began otherwise
+    (a sub-agent in a file of its own) are conversations of their own, not states of one.
+    """
+    session = row.get("conversation_id")
+    if not session:
+        return None
+    start = hashlib.sha256(str(row.get("prompt")).encode("utf-8", "surrogatepass"))
+    return f"{session}#{start.hexdigest()[:12]}"
 
 
 def reject_entry(reject: Reject) -> dict[str, Any]:

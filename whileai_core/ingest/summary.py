@@ -41,10 +41,8 @@ def night_text(result: dict[str, Any]) -> str:
             f"{entry['name']}"
         )
     if result["datasets"]:
-        first = result["datasets"][0]
-        parts.append(
-            f"next: whileai-pipelines pull {first['datasetId']} --out {first['name']}.jsonl"
-        )
+        first = result["datasets"][0]["datasetId"]
+        parts.append(f"next: whileai-pipelines pull {first} --out {first}.jsonl")
     return "\n".join(parts)
 
 
@@ -60,8 +58,8 @@ def night_markdown(result: dict[str, Any], *, platform: str | None = None) -> st
             f"| {entry['name']} |"
             for entry in result["datasets"]
         ]
-        first = result["datasets"][0]
-        lines += ["", f"`whileai-pipelines pull {first['datasetId']} --out {first['name']}.jsonl`"]
+        first = result["datasets"][0]["datasetId"]
+        lines += ["", f"`whileai-pipelines pull {first} --out {first}.jsonl`"]
     else:
         lines += ["", "Nothing was pushed: no new rows."]
     if result["split"]:

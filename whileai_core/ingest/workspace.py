@@ -6,6 +6,7 @@ import shutil
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.atomic import atomic_file, owner_tag, sweep_temporaries
@@ -22,7 +23,6 @@ from whileai_core.sources.discovery import STDIN, open_raw
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from whileai_core.ingest.discover import ShardPlan
     from whileai_core.redaction import Redactor
@@ -90,7 +90,7 @@ class Workspace:
 
     def discover(self, paths: Sequence[str]) -> Discovery:
         """Find what is new under `paths` (see `whileai_core.ingest.discover.discover`)."""
-        files = discovery.discover([self._spooled() if path == STDIN else path for path in paths])
+        files = discovery.discover([self._spooled(path) for path in paths])
         known = self.ledger.known_sources([file.sha256 for file in files])
         new = [file for file in files if file.sha256 not in known]
         fingerprint = redactor.fingerprint if (redactor := self._redactor()) else ""
@@ -167,13 +167,16 @@ class Workspace:
             quarantine=quarantine,
         )
 
-    def _spooled(self) -> str:
-        """Copy standard input to a file, since it is read twice; it goes with the workspace."""
+    def _spooled(self, path: str) -> str:
+        """Copy what can be read only once (standard input, a pipe) to a file of the workspace."""
+        if path != STDIN and not Path(path).is_fifo():
+            return path
         if self._inbox is None:
             self._inbox = self.work / f"spill-{owner_tag()}"
-            with atomic_file(self._inbox / "stdin") as file:
-                shutil.copyfileobj(open_raw(STDIN), file)
-        return str(self._inbox / "stdin")
+        copy = self._inbox / ("stdin" if path == STDIN else Path(path).name)
+        with atomic_file(copy) as file, open_raw(path) as source:
+            shutil.copyfileobj(source, file)
+        return str(copy)
 
     def _redactor(self) -> Redactor | None:
         if not self.redact:

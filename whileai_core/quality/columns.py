@@ -21,9 +21,21 @@ if TYPE_CHECKING:
 Features: TypeAlias = Mapping[str, Callable[[Any], Any] | Sequence[Any]]
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
-_PUNCTUATION = re.compile(r"[^\w\s]")
-_NOT_DIGIT = re.compile(r"\D+")
-_NOT_UPPER = re.compile(r"[^A-Z]+")
+
+
+class _Kind(NamedTuple):
+    """A kind of characters: which ASCII ones are of it, and a pattern for all."""
+
+    ascii: bytes
+    pattern: re.Pattern[str]
+
+
+def _kind(pattern: str) -> _Kind:
+    compiled = re.compile(pattern)
+    return _Kind(bytes(code for code in range(128) if compiled.match(chr(code))), compiled)
+
+
+_DIGIT, _UPPER, _PUNCTUATION = _kind(r"\d"), _kind(r"[A-Z]"), _kind(r"[^\w\s]")
 
 
 class Column(NamedTuple):
@@ -73,12 +85,10 @@ def hand_columns(
         "assistant_turns": [fact.turns for fact in facts],
         "truncated": [fact.truncated for fact in facts],
         "n:words": [len(text.split()) for text in texts],
-        "n:digits": [len(_NOT_DIGIT.sub("", text)) for text in texts],
+        "n:digits": [_count(text, _DIGIT) for text in texts],
         "n:newlines": [text.count("\n") for text in texts],
-        "n:punct": [len(_PUNCTUATION.findall(text)) for text in texts],
-        "frac:upper": [
-            len(_NOT_UPPER.sub("", text)) / len(text) if text else 0.0 for text in texts
-        ],
+        "n:punct": [_count(text, _PUNCTUATION) for text in texts],
+        "frac:upper": [_count(text, _UPPER) / len(text) if text else 0.0 for text in texts],
         "logprob_mean": [_mean_logprob(row) for row in rows],
     }
     columns = [_column(name, np.array(values, dtype=float)) for name, values in counted.items()]
@@ -159,6 +169,13 @@ def is_binary(column: Column) -> bool:
     """Tell whether a column holds 0 and 1 only."""
     values = column.values
     return values.dtype.itemsize == 1 or bool(((values == 0) | (values == 1)).all())
+
+
+def _count(text: str, kind: _Kind) -> int:
+    """Count the characters of a kind; deleting bytes is far quicker than searching text."""
+    if text.isascii():
+        return len(text) - len(text.encode().translate(None, kind.ascii))
+    return len(kind.pattern.findall(text))
 
 
 def _column(name: str, values: NDArray[np.float64]) -> Column:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whileai_core.quality.grades import label_of
 from whileai_core.quality.tasks import Task, task_of
-from whileai_core.traces.calls import tool_calls
-from whileai_core.traces.faults import fault_of_call
+from whileai_core.traces.faults import fault_of_result
 from whileai_core.traces.values import plain_text
 
 if TYPE_CHECKING:
@@ -65,12 +64,15 @@ def facts_of(rows: Iterable[Row]) -> list[Facts]:
 
 def _facts(row: Row, position: int, names: dict[tuple[str, ...], tuple[str, ...]]) -> Facts:
     reply = plain_text(row.get("final_text"))
-    tools, faults = [], []
-    for call in tool_calls(row):
-        tools.append(call.tool)
-        fault = fault_of_call(call)
-        if fault is not None and fault not in faults:
-            faults.append(fault)
+    steps = row.get("steps")
+    tools: list[str] = []
+    faults: list[str] = []
+    for step in steps if isinstance(steps, list) else ():
+        if isinstance(step, dict) and (tool := step.get("tool")):
+            tools.append(tool if type(tool) is str else plain_text(tool))
+            fault = fault_of_result(step.get("result"))
+            if fault is not None and fault not in faults:
+                faults.append(fault)
     said = _assistant_texts(row)
     if reply and (not said or said[-1] != reply):
         said.append(reply)

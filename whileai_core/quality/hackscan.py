@@ -17,7 +17,7 @@ from whileai_core.quality.reports import Report
 from whileai_core.quality.scanning import SAME, Finding, Scan, Search, matches
 from whileai_core.quality.tasks import checked_rows
 
-_SEEN_SHARE = 4  # a column counts from a quarter of the rows on, whatever min_obs says
+_SEEN_SHARE = 3  # a column counts from a third of the rows on, whatever min_obs says
 _SEEN_AT_LEAST = 3
 _FEW_REPLIES = 3
 _EXHAUSTED = 0.2
@@ -57,8 +57,8 @@ def hack_scan(
         seed: Draws other shuffles.
         top_features: How many features to list.
         alpha: Chance that a reward that follows nothing is said to follow something.
-        few_rows: Also judge features seen in fewer than `min_obs` rows, down to a quarter of
-            the rows (3 at least). They are listed when they are above the floor.
+        few_rows: Also judge features seen in fewer than `min_obs` rows, down to a third of the
+            rows (3 at least). They are listed when they are above the floor.
         facts: What `facts_of` read in the rows, if that was done before.
 
     Returns:

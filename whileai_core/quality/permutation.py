@@ -155,20 +155,29 @@ def shuffles_in_turn(
     yield np.array(drawn, dtype=np.float32)
 
 
+class Chance(NamedTuple):
+    """The strongest correlation of each shuffle, sorted: of the first columns, and of all."""
+
+    documented: NDArray[np.float64]
+    whole: NDArray[np.float64]
+
+
 def strongest_by_chance(
     drawn: Iterator[NDArray[np.float32]],
     unit: NDArray[np.float32],
+    documented: NDArray[np.bool_],
     *,
     binary: NDArray[np.int64] | None = None,
     conjunctions: Conjunctions | None = None,
     seeds: int = 0,
     least: int = 0,
-) -> NDArray[np.float64]:
-    """Return the strongest correlation of each shuffle, sorted.
+) -> Chance:
+    """Return the strongest correlation of each shuffle.
 
     Args:
         drawn: Blocks of shuffled rewards.
         unit: Columns centred and of length 1, one per row of the array.
+        documented: Which of them the documented floor looks at.
         binary: Places of the binary columns in `unit`.
         conjunctions: Their ANDs, if these are searched as well.
         seeds: How many of the strongest binary columns are combined.
@@ -176,10 +185,11 @@ def strongest_by_chance(
     """
     import numpy as np
 
-    strongest = []
+    strongest, known = [], []
     for block in drawn:
         # This way round BLAS has long rows to hand out; the other way its threads wait a lot.
         found = np.abs(unit @ block.T).T
+        known.append(found[:, documented].max(axis=1, initial=0.0).astype(np.float64))
         top = found.max(axis=1, initial=0.0).astype(np.float64)
         if conjunctions is not None and binary is not None and len(binary) > 1:
             for place, reward in enumerate(block):
@@ -187,7 +197,7 @@ def strongest_by_chance(
                 pairs = conjunctions.strengths(which, reward, least)
                 top[place] = max(top[place], np.abs(pairs).max(initial=0.0))
         strongest.append(top)
-    return np.sort(np.concatenate(strongest))
+    return Chance(np.sort(np.concatenate(known)), np.sort(np.concatenate(strongest)))
 
 
 def strongest_places(strengths: NDArray[np.floating], most: int) -> NDArray[np.int64]:

@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from whileai_core.rows import Row
 
 SAME = 0.999  # correlation from which two columns are one signal
-_FEW_SHUFFLES = 100
-_MANY_SHUFFLES = 1000
-_SMALL = 2000  # rows up to which many shuffles cost next to nothing
+_SMALL = 2000  # rows up to which shuffles cost next to nothing
+_SHUFFLES = ((100, 2000), (_SMALL, 1000))  # up to how many rows, how many; beyond: `n_perm`
 _RANK_DIGITS = 6
 _TASKS_NAMED = 5
 _ROUNDING = 1e-9
@@ -96,7 +95,11 @@ class Scan:
     ) -> None:
         import numpy as np
 
-        tasks = [task_of(row, position) for position, row in enumerate(rows)]
+        tasks = (
+            [fact.task for fact in facts]
+            if facts
+            else [task_of(row, position) for position, row in enumerate(rows)]
+        )
         self.order, self.grouping = grouping_of(tasks)
         self.rows = [rows[place] for place in self.order]
         self.facts = [facts[place] for place in self.order] if facts else facts_of(self.rows)
@@ -247,23 +250,25 @@ class Scan:
     ) -> tuple[float | None, float]:
         """Return the documented floor, None without a documented column, and the calibrated one."""
         small = len(self.rows) <= _SMALL
-        number = max(n_perm, _MANY_SHUFFLES if small else _FEW_SHUFFLES)
+        wanted = (shuffled for rows, shuffled in _SHUFFLES if len(self.rows) <= rows)
+        number = max(n_perm, next(wanted, n_perm))
         chance = strongest_by_chance(
             shuffles(self.grouping, self._rewards, number, seed),
             self._unit,
+            self._documented,
             binary=self._binary,
             conjunctions=self._conjunctions,
             seeds=search.seeds,
             least=search.least,
         )
-        calibrated = float(chance[-_allowed_above(number, alpha)])
+        calibrated = float(chance.whole[-_allowed_above(number, alpha)])
         if not self._documented.any():
             return None, calibrated
-        draw = shuffles_in_turn if small else shuffles
-        documented = strongest_by_chance(
-            draw(self.grouping, self._rewards, n_perm, seed), self._unit[self._documented]
-        )
-        return float(documented[math.ceil((1 - alpha) * n_perm) - 1]), calibrated
+        if small:
+            drawn = shuffles_in_turn(self.grouping, self._rewards, n_perm, seed)
+            chance = strongest_by_chance(drawn, self._unit, self._documented)
+        place = math.ceil((1 - alpha) * len(chance.documented)) - 1
+        return float(chance.documented[place]), calibrated
 
     def pooled(self, finding: Finding) -> float:
         """Return the correlation over all rows, whatever their task."""

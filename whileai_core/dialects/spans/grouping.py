@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from whileai_core.dialects.spans.reading import Reading
 
 
+_NOTHING: tuple[Any, ...] = (None, "", 0, ())
+
+
 def conversation_id(value: Any) -> str | None:
     """Return a conversation id as text; JSON quotes around it are no part of it."""
     if type(value) is str:
@@ -43,12 +46,20 @@ def _each_once(members: list[Reading]) -> list[Reading]:
 
 def _weight(reading: Reading) -> tuple[int, int, str]:
     """Order two deliveries of one span: the one that ended later and says more is the span."""
-    content = {
-        name: value.text if name == "history" else value
-        for name, value in sorted(vars(reading).items())
-        if value not in (None, "", 0, ())
-    }
+    content = _content(reading)
     return (reading.end, len(content), jsonio.text(content))
+
+
+def _content(reading: Reading) -> dict[str, Any]:
+    """Return what a span says as plain values, the same whichever way it was read."""
+    content = {name: value for name, value in vars(reading).items() if value not in _NOTHING}
+    if reading.history is not None:
+        del content["history"]
+        content["inputs"] = (reading.history.text,)
+    if reading.repeated is not None:
+        del content["repeated"]
+        content["outputs"] = (reading.repeated.text,)
+    return dict(sorted(content.items()))
 
 
 def grouped(
@@ -135,5 +146,5 @@ def _apart(root: Reading) -> str:
     """Name the conversation of spans that carry neither a trace nor a conversation id."""
     if root.span:
         return f"span:{root.span}"
-    content = jsonio.text([root.name, root.start, *map(str, sorted(vars(root).items()))])
+    content = jsonio.text(_content(root))
     return f"span:{hashlib.sha256(content.encode('utf-8', 'replace')).hexdigest()[:16]}"
