@@ -184,3 +184,15 @@ def test_equal_texts_get_the_same_anchor_and_the_first_of_equals():
     anchors = ["Renew 3", "track  my parcel!", "track my, parcel"]
     assert near_copies(["track my parcel"] * 3, anchors) == {0: 1, 1: 1, 2: 1}
     assert near_copies(["???", "4473?", "order 4473"], ["!!!", "4473"]) == {1: 1}
+
+
+def test_a_pasted_blob_costs_no_more_than_its_size():
+    import tracemalloc
+
+    blob = "x" * 3_000_000
+    tracemalloc.start()
+    found = near_copies([f"read this {blob}", f"read that {blob[1:]}"], [f"Read this, {blob}"])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found == {0: 0}
+    assert peak < 30 * len(blob)

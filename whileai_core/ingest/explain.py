@@ -57,6 +57,9 @@ def explanation_text(explanation: dict[str, Any]) -> str:
         where = " ".join(part for part in (entry["source"], entry["position"]) if part)
         lines.append(f"quarantined {where}: {entry['detail']}")
         lines.append(f"    {entry['raw'][:_RAW_SHOWN]!r}")
+    unseen = account["quarantined"] - len(explanation["rejects"])
+    if unseen:
+        lines.append(f"… and {unseen} more")
     if explanation["row"] is not None:
         lines += ["one row as read:", jsonio.pretty(explanation["row"])]
     return "\n".join(lines).rstrip()

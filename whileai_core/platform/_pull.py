@@ -144,6 +144,18 @@ async def _source(
         return _starting_with(await own(), own)
     except NotFound:
         log.info("no own dataset %s; looking in the public catalog", dataset_id)
+        try:
+            return _starting_with(await public(), public)
+        except NotFound as error:
+            raise NotFound(
+                f"there is no dataset {dataset_id!r} of this account, nor a public one; "
+                "datasets() lists yours",
+                status=error.status,
+                method=error.method,
+                url=error.url,
+                detail=error.detail,
+                request_id=error.request_id,
+            ) from None
     except NotAuthenticated:
         if not allow_public:
             raise

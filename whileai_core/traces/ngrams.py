@@ -33,6 +33,7 @@ WIDTH = 512
 SHARPNESS = 2.0
 _LIGHT = 0.1
 _LETTER = 1.0
+_LONGEST_WORD = 64
 _LETTER_PAIR = 0.5
 _WORDS_REMEMBERED = 1 << 15
 _TEXTS_AT_ONCE = 1024
@@ -145,6 +146,8 @@ def _codes(token: str) -> list[str]:
 
 
 def _features(word: str) -> list[tuple[str, float]]:
+    if len(word) > _LONGEST_WORD:  # no word but data: equal or not, and its size costs nothing
+        return [(f"w:{word}", _LETTER)]
     first = word[0]
     edged = f"^{word}$"
     features = [(f"l:{first}:{letter}", _LETTER) for letter in word]
