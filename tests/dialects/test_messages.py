@@ -401,6 +401,19 @@ def test_speakers() -> None:
     assert events_of(corpus) == [Ask("a"), Say("b")]
 
 
+def test_blocks_beside_a_text_say_more_than_it() -> None:
+    blocks = [
+        {"type": "tool_use", "id": "1", "name": "look", "input": {"city": "Bonn"}},
+        {"type": "tool_result", "tool_use_id": "1", "content": [{"type": "text", "text": "7"}]},
+        {"type": "text", "text": "7 degrees."},
+    ]
+    assert events_of([{"sender": "assistant", "text": "7 degrees.", "content": blocks}]) == [
+        Call("look", {"city": "Bonn"}, "1"),
+        Result(7, "1"),
+        Say("7 degrees."),
+    ]
+
+
 def test_replies_in_their_envelopes() -> None:
     message = {"role": "assistant", "content": "yes"}
     for wrapped in (

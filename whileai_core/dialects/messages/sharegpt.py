@@ -28,7 +28,8 @@ def matches(message: dict[str, Any]) -> bool:
 def events(message: dict[str, Any], joiner: str = "\n") -> list[Event]:
     """Return what one message says."""
     sender = first(message, _SENDERS)
-    content = first(message, _CONTENT)
+    blocks = message.get("content")  # beside which the text is only their summary
+    content = blocks if isinstance(blocks, list) and blocks else first(message, _CONTENT)
     if sender in _CALLS:
         text = text_of(content)
         return tagged.calls_in(text) or tagged.assistant_events(text)
