@@ -1,6 +1,6 @@
 """How often `hack_scan` names a shortcut where there is none, and finds one that is there.
 
-    python -m benchmarks.study_hackscan [--scans 300] [--planted 40]
+    python -m benchmarks.study_hackscan [--scans 300] [--planted 100]
 
 Null data: rewards are coin flips that follow nothing. Planted: the reward is whether the reply
 has a given opening. Replies are random words; half of the rows call a tool. Every cell is
@@ -138,7 +138,7 @@ def main() -> None:
     """Run both studies."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scans", type=int, default=300)
-    parser.add_argument("--planted", type=int, default=40)
+    parser.add_argument("--planted", type=int, default=100)
     arguments = parser.parse_args()
     study_null(arguments.scans)
     print()
