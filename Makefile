@@ -32,7 +32,7 @@ demo: setup
 
 test: $(VENV)/.installed-dev
 	@sh .ci/postgres
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 2 --dist loadfile
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check $(SOURCES)
@@ -44,7 +44,7 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks
 
 constraints:
-	$(BIN)/python -m pip freeze --exclude-editable --exclude pip | grep -v '@' > constraints.txt
+	$(BIN)/python -m pip freeze --exclude-editable --exclude pip --exclude setuptools | grep -v '@' > constraints.txt
 
 clean:
 	rm -rf $(VENV) .demo build dist

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.cli import arguments
@@ -53,6 +54,7 @@ def _serve(args: argparse.Namespace) -> None:
     from whileai_core.gate.server import serve
 
     logging.getLogger("whileai_core").setLevel(logging.INFO)  # a server tells what it does
+    signal.signal(signal.SIGTERM, lambda *_: None)  # told to stop, it ends in order: exit code 0
     serve(args.host, args.port)
 
 
