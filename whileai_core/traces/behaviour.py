@@ -1,4 +1,4 @@
-"""Behaviour signatures: what tells two ways of handling a conversation apart (section 4.4)."""
+"""Behaviour signatures: what tells two ways of handling a conversation apart."""
 
 from __future__ import annotations
 

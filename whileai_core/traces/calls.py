@@ -23,7 +23,7 @@ class ToolCall(NamedTuple):
         tool: Name of the tool, never empty.
         arguments: Its arguments; an empty object when they are none.
         result: What came back, None when nothing was seen.
-        answer: The result as an object (section 4.1); empty when it is none.
+        answer: The result as an object; empty when it is none.
     """
 
     tool: str

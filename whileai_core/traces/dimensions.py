@@ -1,4 +1,4 @@
-"""The coverage grid of an agent, and the same grid aimed at observed failures (section 9)."""
+"""The coverage grid of an agent, and the same grid aimed at observed failures."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What a tool result says went wrong, as one fault name.
 
-Sections 4.1 and 4.2 of the trace semantics, and beyond them the failure marks that producers
+The documented statuses, and beyond them the failure marks that producers
 use beside `status`: flags, exit codes, HTTP codes, content blocks and plain error text.
 """
 

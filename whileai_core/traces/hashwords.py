@@ -1,4 +1,4 @@
-"""The hash embedder `hash-word-bigram-v2` (section 8.1): words and word pairs in 256 buckets.
+"""The hash embedder `hash-word-bigram-v2`: words and word pairs in 256 buckets.
 
 Vectors are left as counts. They are small whole numbers, so that products of them are exact.
 Letters outside the Latin script, for which the peer has no tokens, are words here too: whole

@@ -1,4 +1,4 @@
-"""Near copies between generated rows and their sources (section 8)."""
+"""Near copies between generated rows and their sources."""
 
 from __future__ import annotations
 

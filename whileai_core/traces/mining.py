@@ -1,4 +1,4 @@
-"""What the agent did, counted (section 5): a fold into counts that merge.
+"""What the agent did, counted: a fold into counts that merge.
 
 `mine_traces` is the fold over one list. Shards are folded apart and merged in their order, in
 any grouping, with the same answer.

@@ -1,4 +1,4 @@
-"""A policy text cut into the clauses a grid can vary (section 9.2)."""
+"""A policy text cut into the clauses a grid can vary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What traces hold, and where they would push the grid (sections 9.4 and 9.5)."""
+"""What traces hold, and where they would push the grid."""
 
 from __future__ import annotations
 
