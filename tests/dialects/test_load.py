@@ -368,3 +368,10 @@ def test_memory_and_file_give_the_same_rows(extras: list[dict[str, Any]]) -> Non
     text = "\n".join(json.dumps(row) for row in rows)
     from_text = load_traces(text.encode()) if rows else []
     assert repr(from_text) == repr(load_traces(rows))
+
+
+def test_an_instruction_record_asks_with_the_instruction_and_what_it_is_about() -> None:
+    [row] = load_traces([{"instruction": "Sum the numbers.", "input": "1 2 3", "output": "6"}])
+    assert (row["prompt"], row["final_text"]) == ("Sum the numbers.\n1 2 3", "6")
+    [row] = load_traces([{"instruction": "Say hello.", "input": "", "output": "Hello."}])
+    assert row["prompt"] == "Say hello."

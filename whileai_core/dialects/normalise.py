@@ -256,6 +256,9 @@ def _name_tool(step: Step) -> bool:
 
 
 def _prompt(row: Row, steps: list[Step], asked: list[Event]) -> str:
+    instructed = _instructed(row)
+    if instructed:
+        return instructed
     blank = ""
     for key in _PROMPTS:
         value = row.get(key)
@@ -270,6 +273,15 @@ def _prompt(row: Row, steps: list[Step], asked: list[Event]) -> str:
             user = step["user"]
             return user if isinstance(user, str) else text_in(user)
     return blank
+
+
+def _instructed(row: Row) -> str:
+    """Return the ask of an instruction record, whose `input` is what the instruction is about."""
+    instruction, about = row.get("instruction"), row.get("input")
+    if not (isinstance(instruction, str) and isinstance(about, str) and "output" in row):
+        return ""
+    both = [text for text in (instruction, about) if text.strip()]
+    return "\n".join(both) if len(both) == 2 else ""
 
 
 def _asked_text(value: object, asked: list[Event]) -> str:
