@@ -8,6 +8,7 @@ with its parent (Linux), and says what went wrong when it does not come up.
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from prefect.logging.handlers import APILogWorker
 from prefect.settings import PREFECT_API_URL, get_current_settings, temporary_settings
 
 from whileai_core.errors import StoreError
+from whileai_core.ingest.lock import night_lock
 
 _PATIENCE = 180.0  # seconds; a busy machine with a new database takes a while
 _LAST_WORDS = 10  # seconds for logs and events to reach the server
@@ -51,10 +53,17 @@ def prefect_api() -> Iterator[None]:
     if PREFECT_API_URL.value():
         yield
         return
-    log = Path(get_current_settings().home) / "server.log"
-    process, url = _start(log)
+    home = Path(get_current_settings().home)
+    log = home / f"server-{os.getpid()}.log"
+    # Servers of one home share a database; two that make it at once would be in each other's way.
+    with night_lock(home, "server", wait=_PATIENCE):
+        process, url = _start(log)
+        try:
+            _wait(process, url, log)
+        except BaseException:
+            _stop(process)
+            raise
     try:
-        _wait(process, url, log)
         with temporary_settings({PREFECT_API_URL: url}):
             try:
                 yield
@@ -63,12 +72,8 @@ def prefect_api() -> Iterator[None]:
                 APILogWorker.drain_all(timeout=_LAST_WORDS)
                 EventsWorker.drain_all(timeout=_LAST_WORDS)
     finally:
-        process.terminate()
-        try:
-            process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        _stop(process)
+        log.unlink(missing_ok=True)
 
 
 def _start(log: Path) -> tuple[subprocess.Popen[bytes], str]:
@@ -89,6 +94,15 @@ def _start(log: Path) -> tuple[subprocess.Popen[bytes], str]:
     return process, f"http://127.0.0.1:{port}/api"
 
 
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
 def _wait(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
@@ -98,9 +112,11 @@ def _wait(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
         except httpx.HTTPError:
             time.sleep(0.1)
     last = log.read_text("utf-8", "replace").strip().splitlines()[-_LINES_SHOWN:]
+    free = shutil.disk_usage(log.parent).free // 1_000_000
+    said = " ".join(last) or f"it said nothing, exit code {process.poll()}"
     raise StoreError(
-        f"the temporary Prefect server did not start: {' '.join(last) or 'no answer'}; see {log}, "
-        "or point PREFECT_API_URL at a server of your own"
+        f"the temporary Prefect server did not start: {said} ({free} MB are free at {log.parent}); "
+        "free space, or point PREFECT_API_URL at a server of your own"
     )
 
 

@@ -174,13 +174,17 @@ def test_a_sub_agent_in_a_file_of_its_own_is_no_older_state_of_its_session(tmp_p
         session(
             f"agent-{agent}.jsonl", f"Look for {agent}", "x " * 50, isSidechain=True, agentId=agent
         )
+    session("agent-eee.jsonl", "Fix the build", "Fixed too.", isSidechain=True, agentId="eee")
     with Workspace("a") as workspace:
         plan = intake(workspace, tmp_path / "in")
-    assert {item["prompt"] for item in rows_of(plan)} == {
+    rows = rows_of(plan)
+    assert sorted(item["prompt"] for item in rows) == [
+        "Fix the build",
         "Fix the build",
         "Look for ccc",
         "Look for ddd",
-    }
+    ]
+    assert len({item["conversation_id"] for item in rows}) == 4
     assert plan.account["duplicates"] == 0
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from whileai_core.cli import arguments
 from whileai_core.cli.output import emit, table
+from whileai_core.errors import InputError
 
 if TYPE_CHECKING:
     import argparse
@@ -50,6 +51,8 @@ def _push(args: argparse.Namespace) -> None:
     from whileai_core import sync
 
     rows = sync.load_traces(args.file)
+    if not rows:
+        raise InputError(f"{args.file} holds no rows; nothing was pushed")
     name = args.name or Path(args.file).name.split(".")[0]
     entry = sync.push_rows(
         rows,

@@ -33,6 +33,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _end(number: int, _: object) -> None:
+    emit_error("stopped; run the same command again to carry on", as_json=False)
     raise SystemExit(128 + number)
 
 

@@ -108,8 +108,9 @@ def check_losses(
     share = total.quarantined / total.records if total.records else 0.0
     limit = 0.0 if strict else max_bad_share
     if share > limit:
+        advice = "run without --strict" if strict else "allow more (--max-bad-share)"
         raise BadShareExceeded(
             f"{total.quarantined} of {total.records} records ({share:.1%}) are unreadable, "
             f"more than the {limit:.1%} allowed; nothing was pushed. Look at {quarantine}, "
-            "then mend the source or allow more (--max-bad-share)"
+            f"then mend the source or {advice}"
         )

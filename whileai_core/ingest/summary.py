@@ -167,7 +167,7 @@ def _gate_lines(gate: dict[str, Any] | None) -> list[str]:
     if gate is None:
         return []
     verdict = "fit to train on" if gate["ok"] else f"refused: {gate['refusal']}"
-    return [f"publish gate: {verdict}; pass rate of the training set {gate['pass_rate']}"]
+    return [f"publish gate: {verdict}; training set: pass rate {gate['pass_rate']}"]
 
 
 def _warnings(result: dict[str, Any]) -> list[str]:

@@ -135,9 +135,8 @@ def _row(conversation: _Conversation) -> Row | None:
         return None
     events = [event for line in spoken for event in _events(line)]
     start = next((line for line in lines if line.get("subtype") == "init"), {})
-    session = conversation.session
     extra = present(
-        conversation_id=f"{session}#{conversation.part + 1}" if conversation.part else session,
+        conversation_id=_id(conversation, spoken[0]),
         ts=text(spoken[0].get("timestamp")),
         model=_model(spoken) or text(start.get("model")),
         usage=_usage(spoken),
@@ -146,6 +145,15 @@ def _row(conversation: _Conversation) -> Row | None:
         subagents=[_sub_row(name, own, events) for name, own in conversation.agents.items()],
     )
     return row_from_events(events, extra=extra)
+
+
+def _id(conversation: _Conversation, first: Object) -> str:
+    """Name the conversation; a sub-agent in a file of its own is not its session."""
+    session = conversation.session
+    agent = text(first.get("agentId"))
+    if agent and first.get("isSidechain") is True:
+        session = f"{session}/{agent}"
+    return f"{session}#{conversation.part + 1}" if conversation.part else session
 
 
 def _sub_row(name: str, lines: list[Object], caller: list[Event]) -> Row:
