@@ -32,7 +32,6 @@ class Settings(BaseSettings):
         gate_failure_rate: Requests a second without a good credential an address may make.
         gate_failure_burst: Such requests at once.
         allow_insecure: Permit plain http to other hosts than loopback.
-        allowed_imports: Packages from which agents, judges and improvers may be loaded by name.
         rule_cap: Policy clauses a coverage grid varies; read from `ZP_RULE_CAP`, as the peer does.
     """
 
@@ -54,7 +53,6 @@ class Settings(BaseSettings):
     gate_failure_rate: float = Field(default=5, ge=0)
     gate_failure_burst: int = Field(default=500, ge=1)
     allow_insecure: bool = False
-    allowed_imports: tuple[str, ...] = ()
     rule_cap: int = Field(default=16, ge=0, validation_alias="ZP_RULE_CAP")
 
     @property

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from night_kit import batch, chat_span, intake, remember, row, rows_of, write_jsonl
 
-from whileai_core.errors import BadShareExceeded, SourceNotFound
+from whileai_core.errors import BadShareExceeded, SourceNotFound, WhileError
 from whileai_core.ingest import spill
 from whileai_core.ingest.account import Account
 from whileai_core.ingest.night import check_losses
@@ -98,6 +98,7 @@ def test_a_late_span_revises_its_conversation_and_a_redelivered_one_does_not(tmp
     with Workspace("a") as workspace, Workspace("b") as at_once:
         night = intake(workspace, tmp_path / "n1.jsonl")
         assert night.account["ignored"] == 1
+        assert (night.account["spans"], night.account["spans_without_content"]) == (2, 1)
         (before,) = rows_of(night)
         remember(workspace, night)
         second = intake(workspace, tmp_path / "n2.jsonl")
@@ -110,6 +111,7 @@ def test_a_late_span_revises_its_conversation_and_a_redelivered_one_does_not(tmp
     assert after["steps"] == [{"user": "Until when?"}]
     assert {key: value for key, value in after.items() if key != "revision"} == whole
     assert second.account["revisions"] == 1
+    assert second.account["spans_repeated"] == 1
     assert balanced(second.account)
     assert (third.account["rows"], third.account["duplicates"]) == (0, 1)
 
@@ -228,6 +230,14 @@ def test_the_allowed_share_decides(bad, share, strict, fails):
             check_losses(account, max_bad_share=share, strict=strict, quarantine="q.jsonl")
     else:
         check_losses(account, max_bad_share=share, strict=strict, quarantine="q.jsonl")
+
+
+def test_an_account_that_does_not_add_up_stops_the_night():
+    account = Account()
+    account.of("a").records = 3
+    account.of("a").rows = 2
+    with pytest.raises(WhileError, match="3 records against 2 rows"):
+        check_losses(account, max_bad_share=1.0, strict=False, quarantine=None)
 
 
 def test_with_redaction_nothing_personal_reaches_the_disk_and_values_still_agree(tmp_path, home):

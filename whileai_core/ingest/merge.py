@@ -12,7 +12,13 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from whileai_core.dialects.spans import Span, link_of, rows_from_spans, unmapped_attributes
+from whileai_core.dialects.spans import (
+    Span,
+    carries_content,
+    link_of,
+    rows_from_spans,
+    unmapped_attributes,
+)
 from whileai_core.ingest.account import Account
 from whileai_core.ingest.conversations import Links, earlier_shards
 from whileai_core.ingest.spill import Spill
@@ -221,6 +227,8 @@ def _rows_of(group: list[dict[str, Any]], account: Account) -> Iterator[Entry]:
         identity = (span.trace_id or "", span.span_id or "")
         if entry["new"] and all(identity) and identity in seen:
             account.of(entry["source"]).spans_repeated += 1
+        elif entry["new"] and not carries_content(span):
+            account.of(entry["source"]).spans_without_content += 1
         seen.add(identity)
     source = min(entry["source"] for entry in group if entry["new"])
     tally = account.of(source)

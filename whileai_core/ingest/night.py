@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from whileai_core.errors import BadShareExceeded
+from whileai_core.errors import BadShareExceeded, WhileError
 from whileai_core.rowset import RowSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from whileai_core.ingest.account import Account
-
-DEFAULT_BAD_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +100,16 @@ def check_losses(
         quarantine: Where the rejects lie, for the message.
 
     Raises:
-        BadShareExceeded: The night must not be pushed.
+        BadShareExceeded: Too much is unreadable; the night must not be pushed.
+        WhileError: The account does not add up, so something was lost or doubled.
     """
     total = account.total
+    if not total.balanced:
+        raise WhileError(
+            f"the account does not add up: {total.records} records against {total.rows} rows, "
+            f"{total.duplicates} duplicates, {total.quarantined} quarantined and {total.ignored} "
+            "ignored; nothing was pushed. This is a fault of the product, please report it"
+        )
     share = total.quarantined / total.records if total.records else 0.0
     limit = 0.0 if strict else max_bad_share
     if share > limit:

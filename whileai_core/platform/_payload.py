@@ -16,7 +16,7 @@ from anyio import to_thread
 
 from whileai_core import jsonio
 from whileai_core.errors import InputError, SchemaInvalid, SourceNotFound, UnreadableSource
-from whileai_core.platform.holdout import bucket, split_key
+from whileai_core.quality.sides import bucket, split_key
 from whileai_core.quality.tasks import Tally
 from whileai_core.rows import ROWS_NAMED_IN_AN_ERROR, schema_findings
 

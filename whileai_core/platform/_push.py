@@ -14,9 +14,9 @@ from whileai_core.platform._failures import at_stage
 from whileai_core.platform._fields import given
 from whileai_core.platform._payload import file_payload, rows_of_file, spool_rows
 from whileai_core.platform._set_push import NewSet, journal_for, push_set
-from whileai_core.platform.holdout import checked_fraction
 from whileai_core.quality import publish_gate
 from whileai_core.quality.holdouts import warn_if_small
+from whileai_core.quality.sides import checked_fraction
 
 if TYPE_CHECKING:
     import os

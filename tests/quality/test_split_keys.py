@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whileai_core import errors
-from whileai_core.platform.holdout import bucket, checked_fraction, split_key
+from whileai_core.quality.sides import bucket, checked_fraction, split_key
 
 
 @pytest.mark.parametrize(
