@@ -19,13 +19,30 @@ PREFECT = [str(Path(sys.executable).with_name("prefect")), "--no-prompt"]
 
 
 @pytest.fixture
-def environment(prefect_server):
-    return {**os.environ, "PREFECT_API_URL": prefect_server, "PYTHONPATH": str(ROOT)}
+def server(tmp_path, monkeypatch):
+    """A server with a database on disk: the shared one in memory fails under a worker's polls."""
+    from flows import _server
+
+    for name in ("PREFECT_API_URL", "PREFECT_SERVER_DATABASE_CONNECTION_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
+    log = tmp_path / "server.log"
+    process, url = _server._start(log)
+    try:
+        _server._wait(process, url, log)
+        yield url
+    finally:
+        _server._stop(process)
 
 
 @pytest.fixture
-def deployment(prefect_server, environment):
-    httpx.post(f"{prefect_server}/work_pools/", json={"name": "local", "type": "process"})
+def environment(server):
+    return {**os.environ, "PREFECT_API_URL": server, "PYTHONPATH": str(ROOT)}
+
+
+@pytest.fixture
+def deployment(server, environment):
+    httpx.post(f"{server}/work_pools/", json={"name": "local", "type": "process"})
     done = subprocess.run(
         [*PREFECT, "deploy", "--all", "--prefect-file", "deployments/prefect.yaml"],
         cwd=ROOT,
@@ -36,11 +53,11 @@ def deployment(prefect_server, environment):
         timeout=100,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return httpx.get(f"{prefect_server}/deployments/name/nightly/nightly").json()
+    return httpx.get(f"{server}/deployments/name/nightly/nightly").json()
 
 
 def test_its_form_explains_every_parameter_and_a_worker_runs_it(
-    deployment, prefect_server, environment, tmp_path
+    deployment, server, environment, tmp_path
 ):
     properties = deployment["parameter_openapi_schema"]["properties"]
     assert {"paths", "agent", "night", "holdout", "max_bad_share"} <= set(properties)
@@ -51,7 +68,7 @@ def test_its_form_explains_every_parameter_and_a_worker_runs_it(
     rows = [{"prompt": f"Ask {n * 7919}", "final_text": f"Answer {n}"} for n in range(10)]
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
     started = httpx.post(
-        f"{prefect_server}/deployments/{deployment['id']}/create_flow_run",
+        f"{server}/deployments/{deployment['id']}/create_flow_run",
         json={"parameters": {"paths": [str(source)], "agent": "served"}},
     ).json()
     worker = subprocess.run(
@@ -65,7 +82,7 @@ def test_its_form_explains_every_parameter_and_a_worker_runs_it(
     )
     assert worker.returncode == 0, worker.stdout + worker.stderr
     for _ in range(300):
-        run = httpx.get(f"{prefect_server}/flow_runs/{started['id']}").json()
+        run = httpx.get(f"{server}/flow_runs/{started['id']}").json()
         if run["state"]["type"] in {"COMPLETED", "FAILED", "CRASHED"}:
             break
         time.sleep(0.2)
