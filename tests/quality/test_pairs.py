@@ -47,7 +47,7 @@ def test_too_few_tasks_give_no_interval():
 
 
 def test_only_tasks_graded_on_both_sides_count():
-    before = rows({"a": "1", "b": "0"}) + [{"scenario_id": "c"}]
+    before = [*rows({"a": "1", "b": "0"}), {"scenario_id": "c"}]
     after = rows({"b": "1", "c": "1", "d": "1"})
     found = paired_difference(before, after)
     assert (found["n_tasks"], found["difference"]) == (1, 1.0)
