@@ -12,6 +12,11 @@
     ├── SettingsError (ValueError)         change the settings
     │   └── MissingExtra (ImportError)     install the named extra
     ├── StoreError (OSError)               mend the machine: disk, database, bucket
+    ├── ModelError (RuntimeError)          an agent, judge or model of a simulation
+    │   ├── AgentError                     one rollout that is no row
+    │   ├── EndpointError                  a chat endpoint gave no usable answer to one call
+    │   │   └── EndpointDead               and will give none to the next
+    │   └── SpendExhausted                 allow more calls or tokens
     └── PlatformError (RuntimeError)       see `whileai_core.platform`; says whether to retry
         ├── NotAuthenticated               ask for another credential
         ├── NotFound
@@ -74,6 +79,43 @@ class StoreError(WhileError, OSError):
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
+
+
+class ModelError(WhileError, RuntimeError):
+    """An agent, a judge or the model behind one failed."""
+
+
+class AgentError(ModelError):
+    """One rollout is no row: the agent raised, took too long, or said nothing that can be used.
+
+    Attributes:
+        kind: `agent_error`, `timeout`, `unreadable_reply`, `empty_reply`, `tool_markup` or
+            `endpoint_error`.
+    """
+
+    def __init__(self, message: str, *, kind: str = "agent_error") -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class EndpointError(ModelError):
+    """A chat endpoint gave no usable answer to one call, after the client's own retries.
+
+    Attributes:
+        status: HTTP status of the last answer, or None when none came.
+    """
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class EndpointDead(EndpointError):
+    """A chat endpoint refuses every call or is gone; a run ends with what it has."""
+
+
+class SpendExhausted(ModelError):
+    """The allowed number of model calls or tokens is used up."""
 
 
 class PlatformError(WhileError, RuntimeError):

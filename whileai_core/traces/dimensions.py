@@ -135,6 +135,11 @@ def aim(
     return axes
 
 
+def names_a_reference(parameter: str) -> bool:
+    """Tell whether a parameter, by its name, takes a reference to something that may be missing."""
+    return bool(_REFERENCE.fullmatch(parameter) or _CAMEL_REFERENCE.fullmatch(parameter))
+
+
 def _targets(
     base: Axes, mined: Mapping[str, Any], fault_to_axis: Mapping[str, Sequence[str]]
 ) -> tuple[list[str], list[str]]:
@@ -185,8 +190,7 @@ def _names_a_record(schema: object, depth: int) -> bool:
     if not isinstance(properties, dict):
         return False
     for name, value in properties.items():
-        text = str(name)
-        if _REFERENCE.fullmatch(text) or _CAMEL_REFERENCE.fullmatch(text):
+        if names_a_reference(str(name)):
             return True
         if isinstance(value, dict) and _inner_names_a_record(value, depth - 1):
             return True
