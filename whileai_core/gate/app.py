@@ -17,6 +17,7 @@ from whileai_core.gate.middleware import RequestLog
 from whileai_core.gate.routes import (
     agents,
     catalog,
+    checks,
     credentials,
     datasets,
     health,
@@ -45,6 +46,7 @@ _SUBJECTS = (
     transfers,
     profiles,
     catalog,
+    checks,
     agents,
     traces,
     otlp,

@@ -118,13 +118,14 @@ async def read_body(request: Request, limit: int) -> bytes:
     return bytes(body)
 
 
-async def read_json(request: Request) -> Json:
+async def read_json(request: Request, limit: int | None = None) -> Json:
     """Read the JSON object of a request; no body at all counts as an empty object.
 
     Raises:
-        HTTPException: 400 when it is something else, 413 when it is too long.
+        HTTPException: 400 when it is something else, 413 when it is longer than `limit`
+            (default: the gate's limit for JSON).
     """
-    body = await read_body(request, gate_of(request).settings.max_json_bytes)
+    body = await read_body(request, limit or gate_of(request).settings.max_json_bytes)
     if not body.strip():
         return {}
     try:

@@ -12,6 +12,7 @@ from whileai_core.gate.deliveries import PROTOBUF
 from whileai_core.gate.schemas import (
     ABOUT,
     ANYTHING,
+    CHECK,
     FLAG,
     MAYBE_TEXT,
     SCHEMAS,
@@ -186,6 +187,14 @@ _OPERATIONS = (
         {200: named("Grant")},
         (404, 409),
         auth=_PUBLIC,
+    ),
+    _Operation(
+        "post",
+        "/check",
+        "The publish gate's verdict on rows or on a dataset",
+        {200: named("Verdict")},
+        (404, 409),
+        body=CHECK,
     ),
     _Operation(
         "get", "/agents", "Own agents", {200: object_of({"agents": list_of(named("Agent"))})}

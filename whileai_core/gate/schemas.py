@@ -51,6 +51,17 @@ DATASET_FACTS = {
     "rows": or_null(WHOLE),
     "sizeBytes": WHOLE,
 }
+CHECK = object_of(
+    rows=list_of(object_of()),
+    datasetId=TEXT,
+    mode=MAYBE_TEXT,
+    band=list_of({"type": "number"}),
+    policy=MAYBE_TEXT,
+    model=MAYBE_TEXT,
+    endorsed=list_of(TEXT),
+    strict_hacks=FLAG,
+    holdout={"type": "number"},
+)
 SCHEMAS: dict[str, Schema] = {
     "Error": object_of({"error": TEXT}),
     "Dataset": object_of(
@@ -86,6 +97,17 @@ SCHEMAS: dict[str, Schema] = {
         }
     ),
     "Run": object_of({"runId": TEXT, "name": MAYBE_TEXT, "status": TEXT, "createdAt": TEXT}),
+    "Verdict": object_of(
+        {
+            "ok": FLAG,
+            "code": MAYBE_TEXT,
+            "refusal": MAYBE_TEXT,
+            "warnings": list_of(TEXT),
+            "rows": WHOLE,
+            "datasetId": MAYBE_TEXT,
+            "report": object_of(),
+        }
+    ),
     "Credential": object_of(
         {"credential": TEXT, "name": TEXT, "ttlSeconds": WHOLE, "expiresAt": TEXT}
     ),

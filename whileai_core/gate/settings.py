@@ -28,6 +28,7 @@ class GateSettings:
         max_json_bytes: Largest JSON request body.
         max_line_bytes: Longest line of an upload; bounds the memory of its check.
         max_traces_bytes: Largest OTLP request, packed and unpacked.
+        max_check_bytes: Largest request or dataset the publish gate is run over.
         key_rate: Requests a second a key may make in the long run; 0 means any number.
         key_burst: Requests a key may make at once.
         failure_rate: Requests a second without a good credential that an address may make.
@@ -44,6 +45,7 @@ class GateSettings:
     max_json_bytes: int = 1 * MIB
     max_line_bytes: int = 64 * MIB
     max_traces_bytes: int = 64 * MIB
+    max_check_bytes: int = 64 * MIB
     key_rate: float = 200
     key_burst: int = 2000
     failure_rate: float = 5

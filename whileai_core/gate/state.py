@@ -6,6 +6,7 @@ import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import anyio
 import anyio.to_thread
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -31,6 +32,7 @@ class Gate:
     Attributes:
         requests: Rate limit by key.
         failures: Rate limit of failed authentication by address.
+        checks: Lets one thing at a time hold all rows of a dataset.
     """
 
     settings: GateSettings
@@ -39,6 +41,7 @@ class Gate:
     signer: Signer
     requests: Buckets
     failures: Buckets
+    checks: anyio.CapacityLimiter
 
 
 @contextlib.asynccontextmanager
@@ -73,6 +76,7 @@ async def open_gate(settings: GateSettings) -> AsyncIterator[Gate]:
             signer,
             requests=Buckets(settings.key_rate, settings.key_burst),
             failures=Buckets(settings.failure_rate, settings.failure_burst),
+            checks=anyio.CapacityLimiter(1),
         )
     finally:
         await engine.dispose()
