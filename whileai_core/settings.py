@@ -1,6 +1,7 @@
 """The settings object: the one place that reads the environment.
 
-Every setting is `WHILEAI_<NAME>`; an empty value equals unset. Settings are read when they
+Every setting is `WHILEAI_<NAME>`, but for those that have a name of their own everywhere (an
+OpenAI key); an empty value equals unset. Settings are read when they
 are asked for, not at import, so a test or a worker may change them between calls.
 """
 
@@ -32,6 +33,12 @@ class Settings(BaseSettings):
         gate_failure_rate: Requests a second without a good credential an address may make.
         gate_failure_burst: Such requests at once.
         allow_insecure: Permit plain http to other hosts than loopback.
+        allowed_imports: Packages and modules, separated by commas, from which agents, judges and
+            improvers may be named as `module:attribute`.
+        openai_api_key: Key for `openai:` endpoints, `OPENAI_API_KEY`.
+        openai_base_url: Where `openai:` endpoints are, `OPENAI_BASE_URL`.
+        ollama_host: Where `ollama:` endpoints are, `OLLAMA_HOST`.
+        endpoint_key: Key for endpoints named with an address (`vllm:<model>@<address>`).
         rule_cap: Policy clauses a coverage grid varies; read from `ZP_RULE_CAP`, as the peer does.
     """
 
@@ -53,6 +60,13 @@ class Settings(BaseSettings):
     gate_failure_rate: float = Field(default=5, ge=0)
     gate_failure_burst: int = Field(default=500, ge=1)
     allow_insecure: bool = False
+    allowed_imports: str = ""
+    openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
+    openai_base_url: str = Field(
+        default="https://api.openai.com/v1", validation_alias="OPENAI_BASE_URL"
+    )
+    ollama_host: str = Field(default="127.0.0.1:11434", validation_alias="OLLAMA_HOST")
+    endpoint_key: SecretStr | None = None
     rule_cap: int = Field(default=16, ge=0, validation_alias="ZP_RULE_CAP")
 
     @property

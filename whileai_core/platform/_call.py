@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from whileai_core.platform import _retry
 from whileai_core.platform._redact import shown_url
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Call:
         idempotency_key: Lets a server that honours it take a repeat for the first one.
         probe: Ask a server not heard of yet whether it honours the key, before a repeat.
         done_when_repeated: Statuses that mean "it worked" when they answer a repeat.
+        tries: Attempts at most.
     """
 
     method: str
@@ -39,6 +41,7 @@ class Call:
     idempotency_key: str | None = None
     probe: bool = False
     done_when_repeated: frozenset[int] = frozenset()
+    tries: int = _retry.TRIES
 
     @property
     def shown(self) -> str:

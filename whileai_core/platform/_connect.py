@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from whileai_core.platform.credentials import Credential
-
 CONNECTIONS = 16
 _CONNECT_SECONDS = 15.0
 
@@ -60,23 +58,39 @@ async def connect(
             "WHILEAI_API_KEY; without WHILEAI_API_URL and credential the embedded gate is used"
         )
     credential = target.credential if key != "never" else None
-    async with _remote(target.base_url, credential, settings, secrets) as transport:
+    secret = credential.secret.get_secret_value() if credential else None
+    async with connect_to(target.base_url, secret, settings=settings, secrets=secrets) as transport:
         yield transport
 
 
 @asynccontextmanager
-async def _remote(
-    base_url: str, credential: Credential | None, settings: Settings, secrets: tuple[str, ...]
+async def connect_to(
+    base_url: str,
+    secret: str | None = None,
+    *,
+    settings: Settings,
+    secrets: tuple[str, ...] = (),
+    connections: int = CONNECTIONS,
+    seconds: float = REQUEST_SECONDS,
 ) -> AsyncIterator[Transport]:
-    parts = urlsplit(base_url)
+    """Open a transport to one address.
+
+    Args:
+        base_url: Where to.
+        secret: The account key sent with every call.
+        settings: Whether plain http may leave this machine.
+        secrets: Further texts that must never be shown.
+        connections: Connections at most.
+        seconds: Longest silence in an answer.
+    """
     client = httpx.AsyncClient(
         verify=_tls(),
-        timeout=httpx.Timeout(REQUEST_SECONDS, connect=_CONNECT_SECONDS, pool=None),
-        limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
+        timeout=httpx.Timeout(seconds, connect=_CONNECT_SECONDS, pool=None),
+        limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
         follow_redirects=False,
-        trust_env=not is_loopback(parts.hostname),  # a proxy has no business on this machine
+        # A proxy has no business on this machine.
+        trust_env=not is_loopback(urlsplit(base_url).hostname),
     )
-    secret = credential.secret.get_secret_value() if credential else None
     async with client:
         yield Transport(
             client,

@@ -122,6 +122,7 @@ class Transport:
         probe: bool = False,
         bearer: str | None = None,
         seconds: float = REQUEST_SECONDS,
+        tries: int = _retry.TRIES,
     ) -> Reply:
         """Send one object; with `bearer`, as a session and without the key."""
         headers = self._headers(None if bearer else self._credential)
@@ -142,6 +143,7 @@ class Transport:
             replayable=replayable,
             idempotency_key=idempotency_key,
             probe=probe,
+            tries=tries,
         )
         return await self._json(call, seconds=seconds)
 
@@ -244,7 +246,7 @@ class Transport:
         deadline = Deadline(seconds)
         last: PlatformError | None = None
         with deadline.scope:
-            for attempt in range(1, _retry.TRIES + 1):
+            for attempt in range(1, call.tries + 1):
                 try:
                     return await self._attempt(call, read, deadline)
                 except Failed as failed:
@@ -253,7 +255,7 @@ class Transport:
                         return when_repeated()
                     if not await self._may_repeat(call, failed):
                         raise _with_doubt(call, failed) from None
-                    if attempt == _retry.TRIES:
+                    if attempt == call.tries:
                         raise last from None
                     wait = failed.wait or _retry.backoff(attempt)
                     if wait >= deadline.remaining:
