@@ -22,8 +22,16 @@ from whileai_core.quality.intervals import (
     task_rate_interval,
     wilson_interval,
 )
+from whileai_core.quality.pairs import paired_difference
 from whileai_core.quality.passrates import PassRates, pass_at, pass_rates
-from whileai_core.quality.plots import TaskRate, data_uri, pass_rate_plot, task_rates
+from whileai_core.quality.plots import (
+    RateLine,
+    TaskRate,
+    data_uri,
+    pass_rate_plot,
+    rate_plot,
+    task_rates,
+)
 from whileai_core.quality.preview import Preview, preview_report
 from whileai_core.quality.profile import Profile, profile_report
 from whileai_core.quality.publishing import publish_gate
@@ -39,6 +47,7 @@ __all__ = [
     "PassRates",
     "Preview",
     "Profile",
+    "RateLine",
     "Report",
     "Tally",
     "TaskRate",
@@ -53,6 +62,7 @@ __all__ = [
     "jeffreys_interval",
     "mean_interval",
     "normalize_judge_result",
+    "paired_difference",
     "pass_at",
     "pass_rate_plot",
     "pass_rate_text",
@@ -60,6 +70,7 @@ __all__ = [
     "preview_report",
     "profile_report",
     "publish_gate",
+    "rate_plot",
     "row_rate_interval",
     "select_for_rl",
     "small_holdout_text",

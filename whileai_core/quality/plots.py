@@ -1,4 +1,4 @@
-"""A picture of pass rates by task, each with its interval and n: one SVG, no dependency.
+"""A picture of pass rates, each with its interval and n: one SVG, no dependency.
 
 The bytes depend on the rates alone, so that a report made twice is the same file. The SVG can
 be put into HTML as it is, or into Markdown as an image through `data_uri`.
@@ -28,6 +28,16 @@ class TaskRate(NamedTuple):
     graded: int
 
 
+class RateLine(NamedTuple):
+    """One line of a plot: a rate, its 95 % interval, and the count shown beside it."""
+
+    name: str
+    rate: float
+    low: float
+    high: float
+    count: str
+
+
 def task_rates(per_task: Iterable[dict[str, Any]]) -> list[TaskRate]:
     """Return the graded tasks of a profile's `per_task`."""
     return [
@@ -50,7 +60,12 @@ def pass_rate_plot(rates: Sequence[TaskRate], *, title: str = "Pass rate by task
     shown = _spread(ordered)
     if len(shown) < len(ordered):
         title = f"{title} ({len(shown)} of {len(ordered)} tasks)"
-    height = _TOP + _LINE * max(1, len(shown)) + _BOTTOM
+    return rate_plot([_task_line(rate) for rate in shown], title=title)
+
+
+def rate_plot(lines: Sequence[RateLine], *, title: str) -> str:
+    """Return an SVG of rates with their intervals, one line each, in the order given."""
+    height = _TOP + _LINE * max(1, len(lines)) + _BOTTOM
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
         f'width="{_WIDTH}" height="{height}" role="img" font-family="sans-serif" font-size="11">',
@@ -59,10 +74,10 @@ def pass_rate_plot(rates: Sequence[TaskRate], *, title: str = "Pass rate by task
         f'<text x="8" y="18" font-size="13" font-weight="bold">{escape(title)}</text>',
         *_axis(height),
     ]
-    if not shown:
+    if not lines:
         parts.append(f'<text x="{_LEFT}" y="{_TOP + 13}">no graded row</text>')
-    for place, rate in enumerate(shown):
-        parts += _task_line(rate, _TOP + _LINE * place + _LINE // 2)
+    for place, line in enumerate(lines):
+        parts += _drawn(line, _TOP + _LINE * place + _LINE // 2)
     return "\n".join([*parts, "</svg>", ""])
 
 
@@ -94,23 +109,25 @@ def _axis(height: int) -> list[str]:
     return parts
 
 
-def _task_line(rate: TaskRate, y: int) -> list[str]:
-    share = rate.passed / rate.graded
+def _task_line(rate: TaskRate) -> RateLine:
     low, high = wilson_interval(rate.passed, rate.graded) or (0.0, 1.0)
-    colour = _COLOURS["mixed" if 0 < rate.passed < rate.graded else "unanimous"]
-    name = rate.task
+    share = rate.passed / rate.graded
+    return RateLine(rate.task, share, low, high, f"{rate.passed} of {rate.graded}")
+
+
+def _drawn(line: RateLine, y: int) -> list[str]:
+    colour = _COLOURS["mixed" if 0 < line.rate < 1 else "unanimous"]
+    name = line.name
     if len(name) > _NAME_CHARACTERS:
         name = name[: _NAME_CHARACTERS - 1] + "…"
-    says = (
-        f"{rate.task}: {rate.passed} of {rate.graded} pass, 95 % interval {low:.0%} to {high:.0%}"
-    )
+    says = f"{line.name}: {line.count} pass, 95 % interval {line.low:.0%} to {line.high:.0%}"
     return [
         f"<g><title>{escape(_drawable(says))}</title>",
         f'<text x="{_LEFT - 8}" y="{y + 4}" text-anchor="end">{escape(_drawable(name))}</text>',
-        f'<line x1="{_x(low)}" y1="{y}" x2="{_x(high)}" y2="{y}" stroke="{colour}" '
+        f'<line x1="{_x(line.low)}" y1="{y}" x2="{_x(line.high)}" y2="{y}" stroke="{colour}" '
         'stroke-width="2"/>',
-        f'<circle cx="{_x(share)}" cy="{y}" r="4" fill="{colour}"/>',
-        f'<text x="{_WIDTH - _RIGHT + 12}" y="{y + 4}">{rate.passed}/{rate.graded}</text></g>',
+        f'<circle cx="{_x(line.rate)}" cy="{y}" r="4" fill="{colour}"/>',
+        f'<text x="{_WIDTH - _RIGHT + 12}" y="{y + 4}">{escape(_drawable(line.count))}</text></g>',
     ]
 
 
