@@ -112,7 +112,7 @@ def _axis(height: int) -> list[str]:
 def _task_line(rate: TaskRate) -> RateLine:
     low, high = wilson_interval(rate.passed, rate.graded) or (0.0, 1.0)
     share = rate.passed / rate.graded
-    return RateLine(rate.task, share, low, high, f"{rate.passed} of {rate.graded}")
+    return RateLine(rate.task, share, low, high, f"{rate.passed}/{rate.graded}")
 
 
 def _drawn(line: RateLine, y: int) -> list[str]:
@@ -120,7 +120,8 @@ def _drawn(line: RateLine, y: int) -> list[str]:
     name = line.name
     if len(name) > _NAME_CHARACTERS:
         name = name[: _NAME_CHARACTERS - 1] + "…"
-    says = f"{line.name}: {line.count} pass, 95 % interval {line.low:.0%} to {line.high:.0%}"
+    count = line.count.replace("/", " of ")
+    says = f"{line.name}: {count} pass, 95 % interval {line.low:.0%} to {line.high:.0%}"
     return [
         f"<g><title>{escape(_drawable(says))}</title>",
         f'<text x="{_LEFT - 8}" y="{y + 4}" text-anchor="end">{escape(_drawable(name))}</text>',
