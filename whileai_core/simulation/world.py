@@ -74,31 +74,35 @@ class World:
         """The fault plan, whether or not it was served."""
         return self._plan.plan
 
-    def call(self, tool: str, arguments: Mapping[str, Any] | None = None) -> Answer:
-        """Call a tool and return its answer.
+    @property
+    def asynchronous(self) -> bool:
+        """Whether answers come from a coroutine, so that only `call` gets them."""
+        return _is_async(self._execute)
 
-        In an async agent the answer may be awaited as well. With an `execute` that is async,
-        call from a worker thread (where sync agents run), or use `acall`.
-        """
-        asked = dict(arguments or {})
-        answer = self._sandbox_answer(tool, asked)
-        if answer is None:
-            answer = self._executed(tool, asked)
-        return self._logged(tool, asked, answer)
-
-    async def acall(self, tool: str, arguments: Mapping[str, Any] | None = None) -> Answer:
+    async def call(self, tool: str, arguments: Mapping[str, Any] | None = None) -> Answer:
         """Call a tool from a coroutine, whatever `execute` is."""
         asked = dict(arguments or {})
-        answer = self._sandbox_answer(tool, asked)
+        answer = self._own_answer(tool, asked)
         if answer is None:
-            answer = await self._executed_async(tool, asked)
+            answer = await self._executed(tool, asked)
+        return self._logged(tool, asked, answer)
+
+    def call_sync(self, tool: str, arguments: Mapping[str, Any] | None = None) -> Answer:
+        """Call a tool and return its answer; not for an `asynchronous` world."""
+        asked = dict(arguments or {})
+        answer = self._own_answer(tool, asked)
+        if answer is None:
+            try:
+                answer = _as_answer(self._run_execute(tool, asked))
+            except Exception as error:
+                answer = _failed(error)
         return self._logged(tool, asked, answer)
 
     def _logged(self, tool: str, arguments: dict[str, Any], answer: dict[str, Any]) -> Answer:
         self.steps.append({"tool": tool, "arguments": arguments, "result": answer})
         return Answer(answer)
 
-    def _sandbox_answer(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
+    def _own_answer(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
         """Return what the world answers by itself; None leaves the answer to `execute`."""
         if tool not in self._parameters:
             return {"status": "error", "reason": "unknown_tool", "tool": tool}
@@ -110,17 +114,7 @@ class World:
             return None
         return self._sandbox.answer(tool, self._parameters[tool], arguments)
 
-    def _executed(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        if _is_async(self._execute):
-            from anyio import from_thread
-
-            return from_thread.run(self._executed_async, tool, arguments)
-        try:
-            return _as_answer(self._run_execute(tool, arguments))
-        except Exception as error:
-            return _failed(error)
-
-    async def _executed_async(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _executed(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         try:
             result = self._run_execute(tool, arguments)
             return _as_answer(await result if isinstance(result, Awaitable) else result)
@@ -128,7 +122,7 @@ class World:
             return _failed(error)
 
     def _run_execute(self, tool: str, arguments: dict[str, Any]) -> Any:
-        assert self._execute is not None  # noqa: S101  # `_sandbox_answer` answered otherwise
+        assert self._execute is not None  # noqa: S101  # `_own_answer` answered otherwise
         return self._execute(tool, dict(arguments))
 
 
