@@ -104,7 +104,7 @@ async def nightly(
                 workspace, merged.rows, holdout, seed, leak_threshold
             )
             sides = await steps.check_leakage(workspace, merged.rows, assignment, leak_threshold)
-            verdict = await _gate(sides.train, gate)
+            verdict = await _gate(sides.train, gate, agent, dated)
             plan = await steps.plan_push(
                 workspace, dated, found, merged, sides, report, verdict, quarantine
             )
@@ -151,14 +151,16 @@ async def _normalise(workspace: Workspace, found: Discovery) -> list[Shard]:
     return [shards[index] for index in sorted(shards)]
 
 
-async def _gate(train: RowSet | None, how: Gate) -> dict[str, Any] | None:
-    """Ask the publish gate, show its page, and stop the night where it is enforced."""
+async def _gate(train: RowSet | None, how: Gate, agent: str, night: str) -> dict[str, Any] | None:
+    """Ask the publish gate, show its page; on a refusal say so, and stop where it is enforced."""
     if train is None or how == "off":
         return None
     check = await steps.publish_gate(train)
     await steps.show("publish-gate", check.page, "Whether the training set is fit to train on")
-    if how == "enforce" and not check.report["ok"]:
-        raise PublishGateError(check.report["refusal"])
+    if not check.report["ok"]:
+        await steps.announce_refusal(agent, night, check.report["refusal"])
+        if how == "enforce":
+            raise PublishGateError(check.report["refusal"])
     return check.report
 
 

@@ -27,6 +27,7 @@ from whileai_core.ingest.workspace import Discovery, Workspace
 from whileai_core.rowset import RowSet
 
 DATASET_PUSHED = "whileai.dataset.pushed"
+GATE_REFUSED = "whileai.gate.refused"
 
 
 @task(
@@ -139,6 +140,19 @@ async def announce(entry: dict[str, Any], agent: str, night: str) -> None:
             "agent": agent,
             "night": night,
         },
+    )
+
+
+@task(cache_policy=NO_CACHE)
+async def announce_refusal(agent: str, night: str, refusal: str) -> None:
+    """Emit `whileai.gate.refused`; an automation holds publishing until a person has looked."""
+    emit_event(
+        event=GATE_REFUSED,
+        resource={
+            "prefect.resource.id": f"whileai.gate.{agent}",
+            "prefect.resource.name": f"publish gate of {agent}",
+        },
+        payload={"agent": agent, "night": night, "refusal": refusal},
     )
 
 

@@ -22,9 +22,19 @@ def source_root() -> Path:
     return installed if installed.is_dir() else package.parent
 
 
+def working_directory() -> dict[str, str]:
+    """Tell a worker where its copy of the flows lies; the pull step of every deployment."""
+    return {"directory": str(source_root())}
+
+
 def load_flow(name: str) -> Any:
     """Import `flows.<name>` into this process and return the module."""
+    return load_module(f"flows.{name}")
+
+
+def load_module(name: str) -> Any:
+    """Import a module of `tasks`, `flows` or `deployments` into this process and return it."""
     root = str(source_root())
     if root not in sys.path:
         sys.path.insert(0, root)
-    return import_module(f"flows.{name}")
+    return import_module(name)

@@ -1,0 +1,272 @@
+"""Registers the flows with a Prefect server or Prefect Cloud, any number of times.
+
+What `prefect.yaml` says of code, form, tags and triggers is brought up to date. What people set
+on the server stays: parameters, schedules, pauses, the work pool, switched-off automations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import httpx
+import prefect.exceptions
+import yaml
+from prefect.client.orchestration import PrefectClient, get_client
+from prefect.client.schemas.actions import (
+    DeploymentScheduleCreate,
+    DeploymentScheduleUpdate,
+    DeploymentUpdate,
+    WorkPoolCreate,
+)
+from prefect.client.schemas.objects import ConcurrencyOptions
+from prefect.client.schemas.schedules import CronSchedule
+from prefect.events import DeploymentEventTrigger
+from prefect.flows import Flow, load_flow_from_entrypoint
+from prefect.settings import PREFECT_API_URL, PREFECT_UI_URL
+from prefect.utilities.callables import parameter_schema
+from pydantic import ValidationError
+
+from deployments.automations import notifications, standing, sync_automation
+from whileai_core import __version__
+from whileai_core.cli.source_root import source_root
+from whileai_core.errors import InputError, SettingsError, StoreError
+
+_NIGHTLY = "nightly"  # the entry that the nights of single agents are copies of
+_OURS = "whileai"  # a tag of every deployment
+_POOL = "local"
+_PUBLISHING = "publish"  # the work queue that a refused gate pauses
+
+
+@dataclass(frozen=True)
+class Night:
+    """A night of one agent that is to run on a schedule.
+
+    Attributes:
+        agent: Agent the traces come from; also the name of the deployment.
+        paths: Files, folders, globs or URLs with traces, as the worker sees them.
+        cron: When it runs.
+        timezone: IANA name of the zone that `cron` means.
+    """
+
+    agent: str
+    paths: Sequence[str]
+    cron: str
+    timezone: str
+
+
+@dataclass
+class Registered:
+    """What is on the server now, by name; each was `created` or `updated`."""
+
+    api: str
+    ui: str | None
+    deployments: dict[str, str] = field(default_factory=dict)
+    automations: dict[str, str] = field(default_factory=dict)
+
+
+async def register(
+    *, night: Night | None = None, pool: str | None = None, notify: str | None = None
+) -> Registered:
+    """Register every flow, its triggers and the automations.
+
+    Args:
+        night: A night to run on a schedule; given again for its agent, it replaces the earlier.
+        pool: Work pool of the runs, made when it is not there. Unset means the one a deployment
+            has already, for a new one `local`.
+        notify: Notification block, `type/name`, to tell of failed, late and refused runs.
+
+    Raises:
+        SettingsError: No Prefect API is configured, or it refuses.
+        InputError: The schedule makes no sense, or there is no such block.
+        StoreError: The Prefect API does not answer.
+    """
+    api = PREFECT_API_URL.value()
+    if not api:
+        raise SettingsError(
+            "there is no Prefect server to register with; set PREFECT_API_URL, "
+            "or start one with `whileai-pipelines serve`"
+        )
+    entries, pull = _read_entries()
+    if night is not None:
+        entries.append(_entry_of(night, entries))
+    async with _client(api) as client:
+        registration = _Registration(client, pull, pool, Registered(api, PREFECT_UI_URL.value()))
+        block = await registration.find_block(notify) if notify else None
+        await registration.make_pool()
+        for entry in [*entries, *await registration.earlier_nights(entries)]:
+            await registration.register(entry)
+        await registration.sync_automations(block)
+    return registration.done
+
+
+def _read_entries() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    path = source_root() / "deployments" / "prefect.yaml"
+    config = yaml.safe_load(path.read_text("utf-8"))
+    return config["deployments"], config["pull"]
+
+
+def _entry_of(night: Night, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """Describe the deployment of one agent's night; unlike the others, what it says is set."""
+    try:
+        CronSchedule(cron=night.cron, timezone=night.timezone)
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise InputError(f"no schedule for the night of {night.agent}: {reason}") from error
+    schedule = {"cron": night.cron, "timezone": night.timezone, "slug": _NIGHTLY, "active": True}
+    return {
+        **_named(_NIGHTLY, entries),
+        "name": re.sub(r"[/%&<>]", "-", night.agent),  # what Prefect does not allow in names
+        "parameters": {"agent": night.agent, "paths": list(night.paths)},
+        "schedules": [schedule],
+        "set": True,
+    }
+
+
+def _named(name: str, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    return next(entry for entry in entries if entry["name"] == name)
+
+
+@asynccontextmanager
+async def _client(api: str) -> AsyncIterator[PrefectClient]:
+    """Open a client whose failures are errors of ours."""
+    try:
+        async with get_client() as client:
+            problem = await client.api_healthcheck()
+            if problem is not None:
+                raise StoreError(f"{api} does not answer: {problem}; is the Prefect server up?")
+            yield client
+    except prefect.exceptions.PrefectHTTPStatusError as error:
+        status = error.response.status_code
+        advice = "check PREFECT_API_KEY" if status in (401, 403) else "see the server's log"
+        raise SettingsError(f"{api} refused with {status}: {advice}") from error
+    except httpx.HTTPError as error:
+        raise StoreError(f"{api} went away: {error}; run the same command again") from error
+
+
+class _Registration:
+    """One pass over everything that is to be registered."""
+
+    def __init__(
+        self, client: PrefectClient, pull: list[dict[str, Any]], pool: str | None, done: Registered
+    ) -> None:
+        self._client = client
+        self._pull = pull
+        self._pool = pool
+        self._publishing: set[UUID] = set()
+        self.done = done
+
+    async def find_block(self, notify: str) -> UUID:
+        kind, _, name = notify.partition("/")
+        try:
+            block = await self._client.read_block_document_by_name(name, kind)
+        except prefect.exceptions.ObjectNotFound:
+            raise InputError(
+                f"there is no block {notify}; make one in the UI under Blocks, for instance of "
+                "type Slack Webhook, and name it like slack-webhook/team"
+            ) from None
+        return block.id
+
+    async def make_pool(self) -> None:
+        name = self._pool or _POOL
+        try:
+            await self._client.read_work_pool(name)
+        except prefect.exceptions.ObjectNotFound:
+            await self._client.create_work_pool(WorkPoolCreate(name=name, type="process"))
+
+    async def earlier_nights(self, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The nights of agents that are on the server already: they are updated too."""
+        template = _named(_NIGHTLY, entries)
+        known = {entry["name"] for entry in entries}
+        return [
+            {**template, "name": deployment.name}
+            for deployment in await self._client.read_deployments()
+            if deployment.entrypoint == template["entrypoint"]
+            and _OURS in deployment.tags
+            and deployment.name not in known
+        ]
+
+    async def register(self, entry: dict[str, Any]) -> None:
+        flow: Flow[..., Any] = load_flow_from_entrypoint(str(source_root() / entry["entrypoint"]))
+        name = f"{flow.name}/{entry['name']}"
+        options = dict(entry.get("concurrency_limit", {}))
+        limit = options.pop("limit", None)
+        ours: dict[str, Any] = {
+            "version": __version__,
+            "description": entry["description"],
+            "tags": entry["tags"],
+            "entrypoint": entry["entrypoint"],
+            "pull_steps": self._pull,
+            "parameter_openapi_schema": parameter_schema(flow).model_dump(exclude_unset=True),
+            "concurrency_limit": limit,
+            "concurrency_options": ConcurrencyOptions(**options) if options else None,
+        }
+        try:
+            there = await self._client.read_deployment_by_name(name)
+        except prefect.exceptions.ObjectNotFound:
+            identity = await self._create(entry, await self._client.create_flow(flow), ours)
+            self.done.deployments[name] = "created"
+        else:
+            identity = there.id
+            await self._update(entry, there.id, dict(there.parameters), ours)
+            self.done.deployments[name] = "updated"
+        for spec in entry.get("triggers", ()):
+            trigger = DeploymentEventTrigger.model_validate(spec)
+            trigger.set_deployment_id(identity)
+            await self._sync(trigger.as_automation())
+        await self._note_queue(entry, identity)
+
+    async def _create(self, entry: dict[str, Any], flow: UUID, ours: dict[str, Any]) -> UUID:
+        schedules = entry.get("schedules", ())
+        return await self._client.create_deployment(
+            flow,
+            entry["name"],
+            work_pool_name=self._pool or entry["work_pool"]["name"],
+            work_queue_name=entry["work_pool"].get("work_queue_name"),
+            parameters=entry.get("parameters"),
+            schedules=[DeploymentScheduleCreate(**_schedule(values)) for values in schedules],
+            enforce_parameter_schema=True,
+            **ours,
+        )
+
+    async def _update(
+        self,
+        entry: dict[str, Any],
+        identity: UUID,
+        parameters: dict[str, Any],
+        ours: dict[str, Any],
+    ) -> None:
+        if self._pool:
+            ours["work_pool_name"] = self._pool
+            ours["work_queue_name"] = entry["work_pool"].get("work_queue_name")
+        if entry.get("set"):
+            ours["parameters"] = parameters | entry["parameters"]
+            ours["schedules"] = [
+                DeploymentScheduleUpdate(**_schedule(values)) for values in entry["schedules"]
+            ]
+        await self._client.update_deployment(identity, DeploymentUpdate(**ours))
+
+    async def _note_queue(self, entry: dict[str, Any], identity: UUID) -> None:
+        if entry["work_pool"].get("work_queue_name") == _PUBLISHING:
+            deployment = await self._client.read_deployment(identity)
+            if deployment.work_queue_id is not None:
+                self._publishing.add(deployment.work_queue_id)
+
+    async def sync_automations(self, block: UUID | None) -> None:
+        for automation in standing(sorted(self._publishing)):
+            await self._sync(automation)
+        for automation in notifications(block) if block else ():
+            await self._sync(automation)
+
+    async def _sync(self, automation: Any) -> None:
+        self.done.automations[automation.name] = await sync_automation(self._client, automation)
+
+
+def _schedule(values: dict[str, Any]) -> dict[str, Any]:
+    """Put a schedule of the file into the client's words."""
+    schedule = CronSchedule(cron=values["cron"], timezone=values["timezone"])
+    return {"schedule": schedule, "slug": values["slug"], "active": values["active"]}
