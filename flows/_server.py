@@ -24,7 +24,7 @@ from prefect.logging.handlers import APILogWorker
 from prefect.settings import PREFECT_API_URL, get_current_settings, temporary_settings
 
 from whileai_core.errors import StoreError
-from whileai_core.ingest.lock import night_lock
+from whileai_core.ingest.lock import file_lock
 
 _PATIENCE = 180.0  # seconds; a busy machine with a new database takes a while
 _LAST_WORDS = 10  # seconds for logs and events to reach the server
@@ -56,7 +56,7 @@ def prefect_api() -> Iterator[None]:
     home = Path(get_current_settings().home)
     log = home / f"server-{os.getpid()}.log"
     # Servers of one home share a database; two that make it at once would be in each other's way.
-    with night_lock(home, "server", wait=_PATIENCE):
+    with file_lock(home, "server", wait=_PATIENCE):
         process, url = _start(log)
         try:
             _wait(process, url, log)

@@ -116,7 +116,7 @@ async def nightly(
 @asynccontextmanager
 async def _locked(workspace: Workspace) -> AsyncIterator[None]:
     """One night at a time per agent; then clear away what a killed run left."""
-    lock = night_lock(workspace.settings.home, workspace.agent)
+    lock = night_lock(workspace.settings.home, workspace.ledger)
     await in_thread(lock.__enter__)
     try:
         await in_thread(workspace.sweep)

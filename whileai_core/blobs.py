@@ -28,6 +28,7 @@ class Blobs:
     def __init__(self, url: str) -> None:
         self.url = url.removeprefix("file://")
         self._local = Path(self.url) if "://" not in self.url else None
+        self._folders: set[str] = set()
 
     def write(self, name: str, data: bytes) -> None:
         """Write one blob whole or not at all; an existing one is replaced."""
@@ -36,8 +37,11 @@ class Blobs:
             return
         filesystem, root = self._remote
         path = f"{root}/{name}"
+        folder = path.rsplit("/", 1)[0]
         with self._translated("write", name):
-            filesystem.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+            if folder not in self._folders:  # a request of its own on object stores
+                filesystem.makedirs(folder, exist_ok=True)
+                self._folders.add(folder)
             filesystem.pipe_file(path, data)
 
     def read(self, name: str) -> bytes:
@@ -61,7 +65,8 @@ class Blobs:
         from fsspec.core import url_to_fs
 
         try:
-            filesystem, root = url_to_fs(self.url)
+            # Other machines write here too: what was not there a moment ago may be by now.
+            filesystem, root = url_to_fs(self.url, use_listings_cache=False)
         except (ValueError, ImportError) as error:
             raise StoreError(f"cannot use the store {self.url}: {error}") from error
         return filesystem, root.rstrip("/")
@@ -72,6 +77,8 @@ class Blobs:
             yield
         except StoreError:
             raise
-        except OSError as error:
-            reason = error.strerror or error
+        except Exception as error:  # each file system raises errors of its own library
+            if not isinstance(error, OSError) and self._local is not None:
+                raise
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise StoreError(f"cannot {verb} {name} in {self.url}: {reason}") from error

@@ -5,6 +5,9 @@ share it), keyed by agent throughout. Nothing is remembered of a night before `c
 writes everything in one transaction; a night that was killed earlier simply starts again. The
 one state in between is *pushing*: from there the night's plan is durable, and the next run
 finishes it from the store before it looks at anything new.
+
+Who holds the agent's night (`whileai_core.ingest.lock`) signs in here, and only the one that
+signed in last may write: a run that lost its lock without noticing changes nothing.
 """
 
 from __future__ import annotations
@@ -14,20 +17,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from whileai_core import jsonio
-from whileai_core.errors import StoreError
+from whileai_core.errors import MissingExtra, StoreError
+from whileai_core.ingest.ledger_tables import INSERTS, TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from sqlalchemy import Connection, Engine
 
     from whileai_core.settings import Settings
 
+_MAKING_TABLES = 0x7768696C65  # key of the lock, told from others by its number
+_POSTGRES_SCHEMES = ("postgresql", "postgres", "postgresql+asyncpg")
 _BATCH = 500  # bound parameters stay below SQLite's limit
 
 Side: TypeAlias = Literal["train", "holdout"]
-Change: TypeAlias = dict[str, Any]  # {"table": one of `_INSERT`, column: value …}
+Change: TypeAlias = dict[str, Any]  # {"table": one of `INSERTS`, column: value …}
 
 
 class Ledger:
@@ -42,6 +48,7 @@ class Ledger:
         text = str(url)
         self._url = text if "://" in text else f"sqlite:///{text}"
         self._path = None if "://" in text else url
+        self._holder: str | None = None
         self.agent = agent
 
     @classmethod
@@ -54,6 +61,41 @@ class Ledger:
         if "_engine" in self.__dict__:
             self._engine.dispose()
             del self.__dict__["_engine"]
+
+    @property
+    def on_server(self) -> bool:
+        """Whether the ledger is a database server's, so that other machines may use it too."""
+        return self._path is None and not self._url.startswith("sqlite")
+
+    def sign_in(self, holder: str) -> None:
+        """Become the one run that may write; whoever was it before no longer may."""
+        with self._writing() as run:
+            run(
+                "INSERT INTO holders (agent, holder) VALUES (:agent, :holder) "
+                "ON CONFLICT (agent) DO UPDATE SET holder = excluded.holder",
+                holder=holder,
+            )
+        self._holder = holder
+
+    @contextmanager
+    def session(self) -> Iterator[Callable[[str], Any]]:
+        """Lend a database session of its own, as a function that gives the value of a query.
+
+        What the server ties to the session, its locks above all, ends with the block.
+        """
+        with self._translated():
+            connection = self._engine.connect()
+            connection.detach()
+            connection = connection.execution_options(isolation_level="AUTOCOMMIT")
+
+        def ask(query: str) -> Any:
+            with self._translated():
+                return connection.exec_driver_sql(query).scalar()
+
+        try:
+            yield ask
+        finally:
+            connection.close()
 
     # -- what is known
 
@@ -91,14 +133,14 @@ class Ledger:
     def asks(self) -> Iterator[tuple[str, Side, str]]:
         """Yield (task, side, ask) of earlier nights, to hold near copies against."""
         with self._reading() as run:
-            yield from run(
-                "SELECT task, side, ask FROM asks WHERE agent = :agent ORDER BY task, ask"
-            )
+            rows = run("SELECT task, side, ask FROM asks WHERE agent = :agent ORDER BY task, ask")
+            for task, side, ask in rows:
+                yield _loaded(task), side, _loaded(ask)
 
     def flaws(self) -> set[str]:
         """Return the kinds of flaw that are held out already."""
         with self._reading() as run:
-            return {row[0] for row in run("SELECT flaw FROM flaws WHERE agent = :agent")}
+            return {_loaded(row[0]) for row in run("SELECT flaw FROM flaws WHERE agent = :agent")}
 
     def last_train_dataset(self) -> str | None:
         """Return the dataset id of the last night that pushed a training set."""
@@ -129,6 +171,7 @@ class Ledger:
     def begin_push(self, plan: dict[str, Any]) -> None:
         """Make a night's plan durable, right before its first push."""
         with self._writing() as run:
+            self._check_holder(run)
             number = run("SELECT COALESCE(MAX(number), 0) FROM nights WHERE agent = :agent").one()[
                 0
             ]
@@ -142,8 +185,9 @@ class Ledger:
     def commit(self, changes: Iterable[Change], result: dict[str, Any]) -> None:
         """Remember everything of the pending night and close it, in one transaction."""
         with self._writing() as run:
+            self._check_holder(run)
             for table, rows in _by_table(changes):
-                run(_INSERT[table], [{"agent": self.agent, **row} for row in rows])
+                run(INSERTS[table], [{"agent": self.agent, **row} for row in rows])
             run(
                 "UPDATE nights SET state = 'done', result = :result, plan = '{}' "
                 "WHERE agent = :agent AND state = 'pushing'",
@@ -151,6 +195,18 @@ class Ledger:
             )
 
     # -- plumbing
+
+    def _check_holder(self, run: Any) -> None:
+        if self._holder is None:
+            return
+        # Taking the row's lock makes a run that signs in now wait for the end of this write.
+        run("UPDATE holders SET holder = holder WHERE agent = :agent")
+        (holder,) = run("SELECT holder FROM holders WHERE agent = :agent").one()
+        if holder != self._holder:
+            raise StoreError(
+                f"another run has taken over the nights of agent {self.agent!r} since this one "
+                "lost its connection to the ledger; nothing was written, run it again"
+            )
 
     def _known(self, table: str, column: str, values: Iterable[str]) -> set[str]:
         return {row[0] for row in self._lookup(table, column, (), values)}
@@ -167,7 +223,8 @@ class Ledger:
         found: list[Any] = []
         with self._reading() as run:
             for batch in _batches(values):
-                found += run(statement, agent=self.agent, values=batch).all()
+                rows = run(statement, agent=self.agent, values=[_stored(value) for value in batch])
+                found += [[_loaded(value) for value in row] for row in rows]
         return found
 
     @contextmanager
@@ -210,13 +267,27 @@ class Ledger:
             from pathlib import Path
 
             Path(self._path).parent.mkdir(parents=True, exist_ok=True)
-        engine = create_engine(self._url)
+        try:
+            engine = create_engine(_with_driver(self._url), pool_pre_ping=self.on_server)
+        except ModuleNotFoundError as error:
+            raise MissingExtra(
+                f"the ledger's database needs {error.name}; install whileai-pipelines[postgres]"
+            ) from None
         if engine.dialect.name == "sqlite":
             event.listen(engine, "connect", _tune_sqlite)
         with engine.begin() as connection:
-            for statement in _TABLES:
+            if engine.dialect.name == "postgresql":
+                # Two machines that make the same table at once would fail on each other.
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MAKING_TABLES})")
+            for statement in TABLES:
                 connection.exec_driver_sql(statement)
         return engine
+
+
+def _with_driver(url: str) -> str:
+    """Name the driver we use, whatever the URL says: a gate's URL serves for the ledger too."""
+    scheme, _, rest = url.partition("://")
+    return f"postgresql+psycopg://{rest}" if scheme in _POSTGRES_SCHEMES else url
 
 
 def _tune_sqlite(connection: Any, _: object) -> None:
@@ -230,6 +301,19 @@ def _shown(url: str) -> str:
     """Return a database URL without user name and password."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2]}"
+
+
+def _stored(value: Any) -> Any:
+    """Write a text without NUL, which PostgreSQL takes in no text; `_loaded` gives it back."""
+    if not isinstance(value, str):
+        return value
+    return value.replace("\ue000", "\ue0001").replace("\0", "\ue0000")
+
+
+def _loaded(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    return value.replace("\ue0000", "\0").replace("\ue0001", "\ue000")
 
 
 def _batches(values: Iterable[str]) -> Iterator[list[str]]:
@@ -248,57 +332,8 @@ def _by_table(changes: Iterable[Change]) -> Iterator[tuple[str, list[dict[str, A
     waiting: dict[str, list[dict[str, Any]]] = {}
     for change in changes:
         rows = waiting.setdefault(change["table"], [])
-        rows.append({key: value for key, value in change.items() if key != "table"})
+        rows.append({key: _stored(value) for key, value in change.items() if key != "table"})
         if len(rows) == _BATCH:
             yield change["table"], rows
             waiting[change["table"]] = []
     yield from ((table, rows) for table, rows in waiting.items() if rows)
-
-
-_TABLES = (
-    """CREATE TABLE IF NOT EXISTS sources (
-        agent TEXT NOT NULL, sha256 TEXT NOT NULL, name TEXT NOT NULL, night TEXT NOT NULL,
-        PRIMARY KEY (agent, sha256))""",
-    """CREATE TABLE IF NOT EXISTS rows (
-        agent TEXT NOT NULL, row_id TEXT NOT NULL, night TEXT NOT NULL,
-        PRIMARY KEY (agent, row_id))""",
-    """CREATE TABLE IF NOT EXISTS conversations (
-        agent TEXT NOT NULL, conversation TEXT NOT NULL, row_id TEXT NOT NULL,
-        revision INTEGER NOT NULL, steps INTEGER NOT NULL, night TEXT NOT NULL,
-        PRIMARY KEY (agent, conversation))""",
-    """CREATE TABLE IF NOT EXISTS spans (
-        agent TEXT NOT NULL, trace TEXT NOT NULL, conversation TEXT NOT NULL, shard TEXT NOT NULL,
-        PRIMARY KEY (agent, trace, conversation, shard))""",
-    "CREATE INDEX IF NOT EXISTS spans_by_conversation ON spans (agent, conversation)",
-    """CREATE TABLE IF NOT EXISTS sides (
-        agent TEXT NOT NULL, task TEXT NOT NULL, side TEXT NOT NULL, night TEXT NOT NULL,
-        PRIMARY KEY (agent, task))""",
-    """CREATE TABLE IF NOT EXISTS asks (
-        agent TEXT NOT NULL, task TEXT NOT NULL, side TEXT NOT NULL, ask TEXT NOT NULL,
-        night TEXT NOT NULL, PRIMARY KEY (agent, task, ask))""",
-    """CREATE TABLE IF NOT EXISTS flaws (
-        agent TEXT NOT NULL, flaw TEXT NOT NULL, night TEXT NOT NULL, PRIMARY KEY (agent, flaw))""",
-    """CREATE TABLE IF NOT EXISTS nights (
-        agent TEXT NOT NULL, number INTEGER NOT NULL, state TEXT NOT NULL,
-        plan TEXT NOT NULL, result TEXT NOT NULL, PRIMARY KEY (agent, number))""",
-)
-
-_INSERT = {
-    "sources": "INSERT INTO sources (agent, sha256, name, night) "
-    "VALUES (:agent, :sha256, :name, :night) ON CONFLICT DO NOTHING",
-    "rows": "INSERT INTO rows (agent, row_id, night) "
-    "VALUES (:agent, :row_id, :night) ON CONFLICT DO NOTHING",
-    "conversations": "INSERT INTO conversations "
-    "(agent, conversation, row_id, revision, steps, night) "
-    "VALUES (:agent, :conversation, :row_id, :revision, :steps, :night) "
-    "ON CONFLICT (agent, conversation) DO UPDATE SET row_id = excluded.row_id, "
-    "revision = excluded.revision, steps = excluded.steps, night = excluded.night",
-    "spans": "INSERT INTO spans (agent, trace, conversation, shard) "
-    "VALUES (:agent, :trace, :conversation, :shard) ON CONFLICT DO NOTHING",
-    "sides": "INSERT INTO sides (agent, task, side, night) "
-    "VALUES (:agent, :task, :side, :night) ON CONFLICT DO NOTHING",
-    "asks": "INSERT INTO asks (agent, task, side, ask, night) "
-    "VALUES (:agent, :task, :side, :ask, :night) ON CONFLICT DO NOTHING",
-    "flaws": "INSERT INTO flaws (agent, flaw, night) "
-    "VALUES (:agent, :flaw, :night) ON CONFLICT DO NOTHING",
-}

@@ -120,7 +120,8 @@ def _file_system(url: str) -> tuple[Any, str]:
     import fsspec
 
     try:
-        system, path = fsspec.core.url_to_fs(url)
+        # A process that lives for many nights must see what came since the last.
+        system, path = fsspec.core.url_to_fs(url, use_listings_cache=False)
     except (ImportError, ValueError, OSError) as error:
         raise _unreadable(url, error) from error
     return system, path
