@@ -31,7 +31,7 @@ demo: setup
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
 test: $(VENV)/.installed-dev
-	@sh .ci/postgres
+	@sh .ci/programs
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 2 --dist loadfile
 
 check: $(VENV)/.installed-dev

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import or_, select
+from sqlalchemy import delete, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from whileai_core.errors import InputError
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
 LOCAL_ACCOUNT = "local"
-STATIC, DELEGATED, SESSION = "static", "delegated", "session"
+STATIC, DELEGATED, SESSION, BROWSER = "static", "delegated", "session", "browser"
 KEYS = (STATIC, DELEGATED)
 """What counts as an account key."""
 SESSIONS = (STATIC, SESSION)
 """What counts as a session token, with which delegated credentials are made."""
+SIGN_INS = (STATIC, DELEGATED, SESSION)
+"""What a person can sign in with, to look at pages."""
+BROWSER_SECONDS = 12 * 3600
 _SESSION_MS = 30 * 24 * 3600 * 1000
 _SIGNING = "signing"
 _MAX_NAME = 200
@@ -54,12 +57,44 @@ async def find_account(session: AsyncSession, key: str, kinds: Collection[str]) 
     Args:
         kinds: What kinds of credential will do.
     """
-    wanted = [
-        Credential.kind.in_(kinds),
-        Credential.digest == permits.digest(key),
-        or_(Credential.expires_at.is_(None), Credential.expires_at > now_ms()),
-    ]
-    return (await session.scalars(select(Credential.account_id).where(*wanted))).first()
+    found = await _find(session, permits.digest(key), kinds)
+    if found is not None and found.kind == BROWSER:
+        # Its name is the digest of the credential it was made with, and it ends with that one.
+        found = await _find(session, found.name, SIGN_INS)
+    return found.account_id if found is not None else None
+
+
+class _Found(NamedTuple):
+    account_id: str
+    kind: str
+    name: str
+
+
+async def _find(session: AsyncSession, digest: str, kinds: Collection[str]) -> _Found | None:
+    lives = or_(Credential.expires_at.is_(None), Credential.expires_at > now_ms())
+    query = select(Credential.account_id, Credential.kind, Credential.name)
+    query = query.where(Credential.kind.in_(kinds), Credential.digest == digest, lives)
+    row = (await session.execute(query)).first()
+    return _Found(*row) if row is not None else None
+
+
+async def begin_browsing(database: Database, key: str) -> str:
+    """Make a token under which pages show the account of a good credential for a while."""
+    token = permits.new_key(permits.BROWSER_PREFIX)
+    expires_at = now_ms() + BROWSER_SECONDS * 1000
+    async with database.write() as session:
+        made_with = await session.get_one(Credential, permits.digest(key))
+        ended = Credential.kind == BROWSER, Credential.expires_at <= now_ms()
+        await session.execute(delete(Credential).where(*ended))
+        _add(session, made_with.account_id, token, BROWSER, made_with.digest, expires_at=expires_at)
+    return token
+
+
+async def end_browsing(database: Database, token: str) -> None:
+    """Make a token of `begin_browsing` worthless."""
+    which = Credential.kind == BROWSER, Credential.digest == permits.digest(token)
+    async with database.write() as session:
+        await session.execute(delete(Credential).where(*which))
 
 
 async def create_key(database: Database, name: str) -> str:

@@ -23,6 +23,7 @@ from whileai_core.gate.routes import (
     health,
     hub,
     otlp,
+    pages,
     profiles,
     runs,
     traces,
@@ -52,6 +53,7 @@ _SUBJECTS = (
     otlp,
     runs,
     credentials,
+    pages,
 )
 
 

@@ -14,6 +14,7 @@ import time
 KEY_PREFIX = "zp_"
 DELEGATED_PREFIX = "zp_dc_"
 SESSION_PREFIX = "zp_st_"
+BROWSER_PREFIX = "zp_br_"
 _RENEW_SHARE = 0.1
 
 

@@ -29,11 +29,15 @@ _UNSET_PURPOSE = "raw"
 @keyed
 async def list_own(request: Request, account: str) -> Response:
     """`GET /agents`: the account's agents by name, with counts of what belongs to them."""
-    query = select(Agent).where(Agent.account_id == account).order_by(Agent.slug)
     async with gate_of(request).database.read() as session:
-        agents = (await session.scalars(query)).all()
-        records = await _records(session, account, list(agents))
-    return JsonResponse({"agents": records})
+        return JsonResponse({"agents": await agents_of(session, account)})
+
+
+async def agents_of(session: AsyncSession, account: str) -> list[Json]:
+    """Return the records of an account's agents, by name."""
+    query = select(Agent).where(Agent.account_id == account).order_by(Agent.slug)
+    agents = (await session.scalars(query)).all()
+    return await _records(session, account, list(agents))
 
 
 @keyed

@@ -1,0 +1,1 @@
+"""The gate's pages for people: rendered here, readable without JavaScript, nothing to build."""
