@@ -10,9 +10,6 @@ from whileai_core.cli.output import USAGE, emit, emit_error
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
-
-    from whileai_core.rows import Row
 
 
 def add_commands(commands: Any) -> None:
@@ -39,24 +36,18 @@ def add_commands(commands: Any) -> None:
     split.set_defaults(run=_split)
 
 
-def _load(paths: Iterable[str]) -> list[Row]:
-    from whileai_core import load_traces
-    from whileai_core.sources.discovery import find_sources
-
-    names = dict.fromkeys(name for path in paths for name in find_sources(path))
-    return [row for name in names for row in load_traces(name)]
-
-
 def _report(args: argparse.Namespace) -> None:
     from whileai_core import format_trace_report, trace_report
+    from whileai_core.dialects.load import load_all
 
-    report = trace_report(_load(args.paths))
+    report = trace_report(load_all(args.paths))
     emit(report, format_trace_report(report), as_json=args.json)
 
 
 def _split(args: argparse.Namespace) -> int:
     from whileai_core import jsonio, split_pseudo_production
     from whileai_core.atomic import write_atomic
+    from whileai_core.dialects.load import load_all
 
     outputs = [Path(name).resolve() for name in (args.held, args.rest)]
     if outputs[0] == outputs[1] or any(Path(path).resolve() in outputs for path in args.paths):
@@ -65,7 +56,9 @@ def _split(args: argparse.Namespace) -> int:
             as_json=args.json,
         )
         return USAGE
-    held, rest = split_pseudo_production(_load(args.paths), fraction=args.fraction, seed=args.seed)
+    held, rest = split_pseudo_production(
+        load_all(args.paths), fraction=args.fraction, seed=args.seed
+    )
     for name, rows in ((args.held, held), (args.rest, rest)):
         write_atomic(Path(name), b"".join(jsonio.dumps(row) + b"\n" for row in rows))
     text = f"held out {len(held)} rows in {args.held}, {len(rest)} remain in {args.rest}"

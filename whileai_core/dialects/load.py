@@ -5,11 +5,14 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from whileai_core.dialects.reading import RowItem, SpanItem, read_items
+from whileai_core.dialects.reading import Item, RowItem, SpanItem, read_items
 from whileai_core.sources.collector import collector_paused
+from whileai_core.sources.discovery import find_sources
 from whileai_core.sources.items import Reject
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from whileai_core.dialects.spans import Collector
     from whileai_core.rows import Row
 
@@ -37,11 +40,25 @@ def load_traces(source: object) -> list[Row]:
         MissingExtra: A Parquet or Arrow file needs pyarrow.
         TypeError: The source holds no records, as None.
     """
+    return _rows_of(read_items(source))
+
+
+def load_all(paths: Iterable[str]) -> list[Row]:
+    """Read several paths as one source: spans of a conversation may lie in any of their files.
+
+    Raises:
+        SourceNotFound: A path names nothing.
+    """
+    names = dict.fromkeys(name for path in paths for name in find_sources(path))
+    return _rows_of(item for name in names for item in read_items(name))
+
+
+def _rows_of(items: Iterable[Item]) -> list[Row]:
     rows: list[Row] = []
     collector: Collector | None = None
     rejects: dict[str, list[Reject]] = {}
     with collector_paused():
-        for item in read_items(source):
+        for item in items:
             if isinstance(item, RowItem):
                 rows.append(item.row)
             elif isinstance(item, SpanItem):
@@ -66,5 +83,5 @@ def _warn(source: str, rejects: list[Reject]) -> None:
         f"{source}: {len(rejects)} record(s) left out; first {place}{first.reason} "
         f"({first.detail})",
         RecordsLeftOut,
-        stacklevel=3,
+        stacklevel=4,
     )
