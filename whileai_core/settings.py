@@ -8,9 +8,12 @@ are asked for, not at import, so a test or a worker may change them between call
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from whileai_core.errors import SettingsError
 
 
 class Settings(BaseSettings):
@@ -23,15 +26,20 @@ class Settings(BaseSettings):
         api_key: Static account key.
         store_url: fsspec URL of the RowSet store; default `<home>/store`.
         ledger_url: SQLAlchemy URL of the ledger; default SQLite under home.
+        dask_scheduler: Address of a Dask scheduler (`tcp://host:8786`) whose workers make the
+            shards of a night; unset means this process does.
         gate_database_url: SQLAlchemy URL of the embedded gate; default SQLite under home.
         gate_blob_url: fsspec URL of the gate's blobs; default `<home>/gate/blobs`.
         gate_origin: Public `scheme://host` of the gate; default: each request's Host header.
         gate_max_upload_bytes: Largest upload the gate takes.
         gate_max_traces_bytes: Largest OTLP request the gate takes, packed and unpacked.
+        gate_loose_span_days: Days the gate keeps a span that belongs to no conversation.
         gate_key_rate: Requests a second a key may make in the long run; 0 means any number.
         gate_key_burst: Requests a key may make at once.
         gate_failure_rate: Requests a second without a good credential an address may make.
         gate_failure_burst: Such requests at once.
+        hf_token: Hugging Face token; read from `HF_TOKEN`.
+        hf_endpoint: Address of the Hub; read from `HF_ENDPOINT`; default the public one.
         allow_insecure: Permit plain http to other hosts than loopback.
         allowed_imports: Packages and modules, separated by commas, from which agents, judges and
             improvers may be named as `module:attribute`.
@@ -50,15 +58,19 @@ class Settings(BaseSettings):
     api_key: SecretStr | None = None
     store_url: str | None = None
     ledger_url: str | None = None
+    dask_scheduler: str | None = None
     gate_database_url: str | None = None
     gate_blob_url: str | None = None
     gate_origin: str | None = None
     gate_max_upload_bytes: int = 5 * 1024**3
     gate_max_traces_bytes: int = 64 * 1024**2
+    gate_loose_span_days: float = Field(default=7, ge=0)
     gate_key_rate: float = Field(default=200, ge=0)
     gate_key_burst: int = Field(default=2000, ge=1)
     gate_failure_rate: float = Field(default=5, ge=0)
     gate_failure_burst: int = Field(default=500, ge=1)
+    hf_token: SecretStr | None = Field(default=None, validation_alias="HF_TOKEN")
+    hf_endpoint: str | None = Field(default=None, validation_alias="HF_ENDPOINT")
     allow_insecure: bool = False
     allowed_imports: str = ""
     openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
@@ -71,7 +83,16 @@ class Settings(BaseSettings):
 
     @property
     def store(self) -> str:
-        """URL or folder of the RowSet store."""
+        """URL or folder of the RowSet store.
+
+        Raises:
+            SettingsError: The URL holds a password; handles, results and logs name the store.
+        """
+        if self.store_url and urlsplit(self.store_url).password:
+            raise SettingsError(
+                "WHILEAI_STORE_URL holds a password, and the store's name ends up in results and "
+                "logs; give it by the environment or files of the file system (AWS_*, FSSPEC_*, …)"
+            )
         return self.store_url or str(self.home / "store")
 
     @property
