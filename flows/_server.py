@@ -23,8 +23,10 @@ from prefect.events.worker import EventsWorker
 from prefect.logging.handlers import APILogWorker
 from prefect.settings import PREFECT_API_URL, get_current_settings, temporary_settings
 
+from flows._shards import check_cluster
 from whileai_core.errors import StoreError
 from whileai_core.ingest.lock import file_lock
+from whileai_core.settings import get_settings
 
 _PATIENCE = 180.0  # seconds; a busy machine with a new database takes a while
 _LAST_WORDS = 10  # seconds for logs and events to reach the server
@@ -53,6 +55,7 @@ def prefect_api() -> Iterator[None]:
     if PREFECT_API_URL.value():
         yield
         return
+    check_cluster(get_settings())
     home = Path(get_current_settings().home)
     log = home / f"server-{os.getpid()}.log"
     # Servers of one home share a database; two that make it at once would be in each other's way.

@@ -15,18 +15,18 @@ from contextlib import asynccontextmanager
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
-import anyio
 from prefect import flow
 from pydantic import Field
 
 from flows._server import prefect_api
+from flows._shards import check_cluster, make_shards
 from tasks import night as steps
 from tasks import push_rows, trace_report
 from tasks._threads import in_thread
 from whileai_core.errors import PublishGateError
 from whileai_core.ingest.lock import night_lock
 from whileai_core.ingest.night import NightPlan, check_losses
-from whileai_core.ingest.shards import Shard
+from whileai_core.ingest.sharing import check_sharing
 from whileai_core.ingest.summary import (
     account_line,
     account_markdown,
@@ -34,13 +34,11 @@ from whileai_core.ingest.summary import (
     report_markdown,
 )
 from whileai_core.ingest.summary import night_text as as_text
-from whileai_core.ingest.workspace import Discovery, Workspace
+from whileai_core.ingest.workspace import Workspace
 from whileai_core.rowset import RowSet
 from whileai_core.settings import get_settings
 
 __all__ = ["as_text", "main", "nightly", "run"]
-
-_SHARDS_AT_ONCE = 2  # a shard keeps a core busy
 
 Gate: TypeAlias = Literal["report", "enforce", "off"]
 
@@ -92,7 +90,7 @@ async def nightly(
             resumed = await _finish_interrupted(workspace)
             found = await steps.discover(workspace, paths)
             _log.info("found %d new files, %d known", found.new, found.known)
-            shards = await _normalise(workspace, found)
+            shards = await make_shards(workspace, found.shards)
             merged = await steps.merge_shards(workspace, shards, dated)
             quarantine = await steps.keep_rejects(workspace, shards, dated)
             _log.info("%s", account_line(merged.account.total))
@@ -116,6 +114,8 @@ async def nightly(
 @asynccontextmanager
 async def _locked(workspace: Workspace) -> AsyncIterator[None]:
     """One night at a time per agent; then clear away what a killed run left."""
+    check_cluster(workspace.settings)
+    check_sharing(workspace.settings, workspace.ledger)
     lock = night_lock(workspace.settings.home, workspace.ledger)
     await in_thread(lock.__enter__)
     try:
@@ -133,22 +133,6 @@ async def _finish_interrupted(workspace: Workspace) -> list[dict[str, Any]]:
     plan = NightPlan.from_dict(pending)
     _log.info("finishing the interrupted night %s", plan.night)
     return [await _push_planned(workspace, plan)]
-
-
-async def _normalise(workspace: Workspace, found: Discovery) -> list[Shard]:
-    """Make the shards of the night, some at a time, and keep their order."""
-    shards: dict[int, Shard] = {}
-    limiter = anyio.CapacityLimiter(_SHARDS_AT_ONCE)
-
-    async def make(index: int) -> None:
-        async with limiter:
-            shards[index] = await steps.normalise_shard(workspace, found.shards[index])
-        _log.info("read shard %d of %d", len(shards), len(found.shards))
-
-    async with anyio.create_task_group() as group:
-        for index in range(len(found.shards)):
-            group.start_soon(make, index)
-    return [shards[index] for index in sorted(shards)]
 
 
 async def _gate(train: RowSet | None, how: Gate, agent: str, night: str) -> dict[str, Any] | None:

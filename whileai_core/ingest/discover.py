@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import socket
+import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from whileai_core import __version__
+from whileai_core.errors import UnreadableSource
+from whileai_core.ingest.sharing import is_shared
 from whileai_core.sources.discovery import find_sources, open_raw
 
 if TYPE_CHECKING:
@@ -52,6 +56,11 @@ class ShardPlan:
         """Bytes of all files as stored."""
         return sum(file.size for file in self.files)
 
+    @property
+    def shared(self) -> bool:
+        """Whether another machine can read the files."""
+        return all(is_shared(file.name) for file in self.files)
+
 
 def discover(paths: Iterable[str]) -> list[SourceFile]:
     """Find the files behind paths, folders, globs and URLs, each content once.
@@ -85,19 +94,35 @@ def plan_shards(files: Sequence[SourceFile], *, redaction: str = "") -> list[Sha
             size = 0
         groups[-1].append(file)
         size += file.size
-    return [ShardPlan(_key(group, redaction), tuple(group)) for group in groups]
+    return [ShardPlan(shard_key(group, redaction), tuple(group)) for group in groups]
 
 
-def _key(files: Sequence[SourceFile], redaction: str) -> str:
+def shard_key(files: Sequence[SourceFile], redaction: str) -> str:
+    """Name a shard's result; who comes to another name for the same files would make other rows."""
     parts = [__version__, redaction, *(f"{file.sha256} {file.name}" for file in files)]
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-def _hash(name: str) -> tuple[str, int]:
+def check_same(file: SourceFile) -> None:
+    """Make sure that a name means here what it meant where it was found; it may have grown since.
+
+    Raises:
+        SourceNotFound: There is no such file here.
+        UnreadableSource: It is another file.
+    """
+    if _hash(file.name, limit=file.size) != (file.sha256, file.size):
+        raise UnreadableSource(
+            f"{file.name} is another file on {socket.gethostname()} than on the machine that found "
+            "it; mount the same folder on both, or name it without file:// to have it read there"
+        )
+
+
+def _hash(name: str, *, limit: int = sys.maxsize) -> tuple[str, int]:
+    """Return the hash and number of the first bytes of a file."""
     digest = hashlib.sha256()
     size = 0
     with open_raw(name) as file:
-        while block := file.read(_BLOCK):
+        while block := file.read(min(_BLOCK, limit - size)):
             digest.update(block)
             size += len(block)
     return digest.hexdigest(), size

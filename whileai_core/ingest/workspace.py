@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import socket
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.atomic import atomic_file, owner_tag, sweep_temporaries
+from whileai_core.errors import SettingsError
 from whileai_core.ingest import discover as discovery
 from whileai_core.ingest.ledger import Ledger
 from whileai_core.ingest.merge import Merged, merge
@@ -49,6 +51,9 @@ class Discovery:
 class Workspace:
     """Store, ledger and quarantine of one agent.
 
+    Sent to another machine it takes along whose nights, and where the store is; everything else
+    it finds in the settings there, credentials above all.
+
     Args:
         agent: Whose nights.
         redact: Redact everything before it is stored.
@@ -64,6 +69,10 @@ class Workspace:
         self.store = ShardStore(self.settings.store)
         self.quarantine = Quarantine(self.settings.home)
         self._inbox: Path | None = None
+        self._away = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arrived, (self.agent, self.redact, self.settings.store)
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -93,16 +102,31 @@ class Workspace:
         files = discovery.discover([self._spooled(path) for path in paths])
         known = self.ledger.known_sources([file.sha256 for file in files])
         new = [file for file in files if file.sha256 not in known]
-        fingerprint = redactor.fingerprint if (redactor := self._redactor()) else ""
-        shards = discovery.plan_shards(new, redaction=fingerprint)
+        shards = discovery.plan_shards(new, redaction=_fingerprint(self._redactor()))
         sources = tuple(
             {"table": "sources", "sha256": file.sha256, "name": file.name} for file in new
         )
         return Discovery(tuple(shards), len(new), len(files) - len(new), sources)
 
     def normalise(self, plan: ShardPlan) -> Shard:
-        """Make one shard, or find it made."""
-        return normalise(plan, self.store, redactor=self._redactor())
+        """Make one shard, or find it made.
+
+        Raises:
+            SettingsError: This machine would make other rows of the files than the one that
+                planned the shard.
+        """
+        redactor = self._redactor()
+        if plan.key != discovery.shard_key(plan.files, _fingerprint(redactor)):
+            raise SettingsError(
+                f"{socket.gethostname()} would make other rows than the machine that runs the "
+                "night: install the same version of whileai-pipelines on both and, where nights "
+                f"are redacted, copy its redaction.key to {self.settings.home}"
+            )
+        if self._away:
+            for file in plan.files:
+                if file.name.startswith("file://"):
+                    discovery.check_same(file)
+        return normalise(plan, self.store, redactor=redactor)
 
     def merge(self, shards: Sequence[Shard], *, night: str) -> Merged:
         """Put the night's shards together with what the ledger knows."""
@@ -184,3 +208,15 @@ class Workspace:
         from whileai_core.redaction import Redactor
 
         return Redactor.from_home(self.settings)
+
+
+def _arrived(agent: str, redact: bool, store: str) -> Workspace:
+    """Set up on this machine what another one sent."""
+    settings = get_settings().model_copy(update={"store_url": store})
+    workspace = Workspace(agent, redact=redact, settings=settings)
+    workspace._away = True
+    return workspace
+
+
+def _fingerprint(redactor: Redactor | None) -> str:
+    return "" if redactor is None else redactor.fingerprint
