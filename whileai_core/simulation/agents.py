@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -27,6 +28,28 @@ Agent: TypeAlias = "Callable[..., Any] | ChatEndpoint | str"
 
 DEFAULT_TURNS = 6
 _CALLABLE_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSpec:
+    """An agent as JSON: what it is, and what it is told.
+
+    Attributes:
+        agent: A reference.
+        system_prompt: Its instructions.
+    """
+
+    agent: str
+    system_prompt: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the spec as a JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, value: dict[str, Any]) -> AgentSpec:
+        """Read back what `to_dict` gave."""
+        return cls(str(value["agent"]), str(value.get("system_prompt", "")))
 
 
 class Runner(Protocol):
