@@ -117,3 +117,14 @@ def test_azure_rows_join_query_and_response() -> None:
     assert scored["scores"] == {"relevance.relevance": 4}
     assert told(calls) == [("user", "Rain in Rome?"), ("forecast", {"city": "Rome"}, "no result")]
     assert told(chat) == [("user", "Hi?"), ("text", "Hello.")]
+
+
+@pytest.mark.parametrize("name", ["session.json", "events.jsonl"])
+def test_honeyhive_events_of_a_session_are_one_conversation(name) -> None:
+    row = only_row(f"honeyhive/{name}")
+    assert told(row) == MONT_VENTOUX
+    assert (row["system"], row["agent"], row["model"]) == ("Be exact.", "Guide", "m-1")
+    assert row["usage"] == {"input_tokens": 30, "output_tokens": 9}
+    assert row["conversation_id"] == "s-4"
+    assert row["scores"] == {"exactness": 1, "rating": 0.5}
+    assert row["ts"] == 1767225600000000000

@@ -16,6 +16,9 @@ from whileai_core.dialects.messages.values import (
 
 def block_events(block: dict[str, Any]) -> list[Event] | None:
     """Return what one block says, or None when it is not of this shape."""
+    kind = block.get("type")
+    if kind in ("toolUse", "toolResult"):  # as SDKs in other languages flatten it
+        block = {kind: block}
     use = block.get("toolUse")
     if isinstance(use, dict):
         arguments = arguments_of(use.get("input"))
