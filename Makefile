@@ -24,7 +24,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(PIP) install --constraint constraints.txt --editable ".[parquet,redaction,postgres]" --group dev
+	$(PIP) install --constraint constraints.txt --editable ".[parquet,redaction,postgres,dask,s3]" --group dev
 	touch $@
 
 demo: setup
