@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from postgres_kit import Cluster, find_programs, running_cluster
 
 # A busy machine is no fault of the code under test.
 settings.register_profile("patient", deadline=None)
@@ -19,6 +21,9 @@ _UNSET = (
     "WHILEAI_DELEGATED_CREDENTIAL",
     "WHILEAI_STORE_URL",
     "WHILEAI_LEDGER_URL",
+    "WHILEAI_GATE_DATABASE_URL",
+    "WHILEAI_GATE_BLOB_URL",
+    "WHILEAI_DASK_SCHEDULER",
     "HF_TOKEN",
     "HF_ENDPOINT",
     "WHILEAI_ALLOWED_IMPORTS",
@@ -42,8 +47,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="session")
 def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A real Prefect server, once a session, on an in-memory database; gives its API URL."""
-    import os
-
     os.environ["PREFECT_HOME"] = str(tmp_path_factory.mktemp("prefect"))
     os.environ["PREFECT_SERVER_ANALYTICS_ENABLED"] = "false"
     os.environ["DO_NOT_TRACK"] = "1"
@@ -66,6 +69,19 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
                 EventsWorker.drain_all(timeout=5)  # else the last events meet a closed server
         finally:
             server.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Cluster]:
+    """One PostgreSQL server a session; skips where there are no programs to start one."""
+    programs = find_programs()
+    if programs is None:
+        reason = "PostgreSQL is not installed (Debian: apt-get install postgresql)"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with running_cluster(programs) as cluster:
+        yield cluster
 
 
 def _free_port() -> int:

@@ -4,29 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from gate_kit import Served, User
-from postgres_kit import Cluster, find_programs, running_cluster
+from postgres_kit import Cluster
 
 from whileai_core.gate.settings import GateSettings
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Cluster]:
-    """One PostgreSQL server a session; skips where there are no programs to start one."""
-    programs = find_programs()
-    if programs is None:
-        reason = "PostgreSQL is not installed (Debian: apt-get install postgresql)"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with running_cluster(programs) as cluster:
-        yield cluster
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
