@@ -12,7 +12,7 @@ import anyio
 from whileai_core.errors import InputError, SpendExhausted
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
 
 @dataclass(slots=True)
@@ -39,21 +39,29 @@ class Spend:
     Args:
         max_calls: Calls at most; a call that is tried again counts once. None is any number.
         max_tokens: Tokens at most, read and written together. None is any number.
+        earlier: Report of the same run so far, which counts too.
 
     Raises:
         InputError: A limit is no positive whole number.
     """
 
-    def __init__(self, max_calls: int | None = None, max_tokens: int | None = None) -> None:
+    def __init__(
+        self,
+        max_calls: int | None = None,
+        max_tokens: int | None = None,
+        *,
+        earlier: Mapping[str, Any] | None = None,
+    ) -> None:
         for name, limit in (("max_calls", max_calls), ("max_tokens", max_tokens)):
             if limit is not None and (type(limit) is not int or limit < 1):
                 raise InputError(f"{name}={limit!r} must be a whole number, 1 or more")
         self.max_calls = max_calls
         self.max_tokens = max_tokens
-        self.input_tokens = 0
-        self.output_tokens = 0
-        self.estimated = False
-        self.calls: Counter[str] = Counter()
+        used = earlier or {}
+        self.input_tokens: int = used.get("input_tokens", 0)
+        self.output_tokens: int = used.get("output_tokens", 0)
+        self.estimated: bool = used.get("tokens_estimated", False)
+        self.calls: Counter[str] = Counter(used.get("calls_by_role", {}))
         self._set_aside = 0
         self._freed = anyio.Event()
 

@@ -1,0 +1,264 @@
+"""The steps of a climb. Each is done once: what it left is found again by the next run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whileai_core.climb.journal import Journal
+from whileai_core.errors import InputError, PublishGateError
+from whileai_core.rowset import RowSet, RowSetStore
+from whileai_core.settings import get_settings
+from whileai_core.simulation.references import (
+    AgentSpec,
+    resolve_agent,
+    resolve_improver,
+    resolve_judge,
+    resolve_tools,
+)
+from whileai_core.simulation.spend import Spend
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whileai_core.climb.plan import ClimbPlan
+    from whileai_core.rows import Row
+    from whileai_core.settings import Settings
+
+_HOLDOUT_SEED = 1_000_003  # far from the seeds of the rounds, which count up from the plan's
+
+
+class Climb:
+    """One climb: its plan, its folder, and its steps.
+
+    Args:
+        plan: What to do.
+        settings: Where things are kept; by default as the environment says.
+    """
+
+    def __init__(self, plan: ClimbPlan, settings: Settings | None = None) -> None:
+        self.plan = plan
+        self.settings = settings or get_settings()
+        self.journal = Journal(self.settings.home / "climbs" / plan.key)
+        self.store = RowSetStore(self.settings.store)
+
+    async def gather(self) -> dict[str, Any]:
+        """Read what the climb starts from: `rows` (a RowSet handle or None) and `tools`.
+
+        Raises:
+            SourceNotFound: A path names nothing.
+            InputError: There is neither a trace nor a tool to go by.
+        """
+        return await self.journal.once("start", self._gather)
+
+    async def simulate(self, number: int) -> dict[str, Any]:
+        """Roll out the asks of a round, aimed at what failed in the round before.
+
+        A killed round goes on from its checkpoint.
+        """
+        return await self.journal.once(f"round-{number}/simulated", lambda: self._simulate(number))
+
+    async def evaluate(self, number: int) -> dict[str, Any]:
+        """Grade the rows of a round."""
+        return await self.journal.once(f"round-{number}/scored", lambda: self._evaluate(number))
+
+    async def push(self, number: int) -> dict[str, Any]:
+        """Push the round's rows behind the publish gate, as a child of the last pushed round."""
+        return await self.journal.once(f"round-{number}/pushed", lambda: self._push(number))
+
+    async def measure(self, number: int) -> dict[str, Any]:
+        """Try the round's agent on the held-out tasks; the first round draws them."""
+        return await self.journal.once(f"round-{number}/held", lambda: self._measure(number))
+
+    async def improve(self, number: int) -> dict[str, Any]:
+        """Make the next round's agent out of the failures, where there is an improver."""
+        return await self.journal.once(f"round-{number}/next", lambda: self._improve(number))
+
+    async def finish(self, number: int) -> dict[str, Any]:
+        """Put the round's numbers together; with this the round is done for good."""
+        return await self.journal.once(f"round-{number}/record", lambda: self._record(number))
+
+    def finished(self, number: int) -> dict[str, Any] | None:
+        """Return the record of a finished round."""
+        return self.journal.read(f"round-{number}/record")
+
+    def agent(self, number: int) -> AgentSpec:
+        """Return the agent of a round."""
+        if number == 1:
+            return AgentSpec(self.plan.agent, self.plan.system_prompt)
+        return AgentSpec.from_dict(self._left(f"round-{number - 1}/next"))
+
+    async def _gather(self) -> dict[str, Any]:
+        import anyio
+
+        from whileai_core.dialects.load import load_traces
+        from whileai_core.platform import pull
+        from whileai_core.traces.harness import tools_from_traces
+
+        rows: list[Row] = []
+        for path in self.plan.paths:
+            rows += await anyio.to_thread.run_sync(load_traces, path)
+        if self.plan.dataset is not None:
+            pulled = await pull(self.plan.dataset)
+            rows += pulled if isinstance(pulled, list) else []
+        tools = resolve_tools(self.plan.tools) or tools_from_traces(rows)
+        if not tools and not self.plan.system_prompt:
+            raise InputError(
+                "the climb has nothing to go by: give tools or a system prompt, or traces in "
+                "which tools are used"
+            )
+        return {"rows": self._keep(rows) if rows else None, "tools": tools}
+
+    async def _simulate(self, number: int) -> dict[str, Any]:
+        return await self._roll_out(
+            f"round-{number}/simulated",
+            self.agent(number),
+            traces=self._flaws(number - 1) or None,
+            avoid=None if number == 1 else self._rows("round-1/held"),
+            budget=self.plan.budget,
+            repeats=self.plan.repeats,
+            seed=self.plan.seed + number - 1,
+        )
+
+    async def _evaluate(self, number: int) -> dict[str, Any]:
+        return await self._grade(f"round-{number}/simulated")
+
+    async def _push(self, number: int) -> dict[str, Any]:
+        from whileai_core.platform import push_rows
+
+        parents = [self._left(f"round-{earlier}/pushed") for earlier in range(1, number)]
+        parent = next((p["datasetId"] for p in reversed(parents) if p["datasetId"]), None)
+        name = f"{self.plan.name}-round-{number}"
+        rows = self._rows(f"round-{number}/scored")
+        pushed: dict[str, Any] = {"datasetId": None, "parentDatasetId": parent, "refusal": None}
+        if not rows:
+            return pushed
+        try:
+            entry = await push_rows(
+                rows,
+                name,
+                parent=parent,
+                gate=True,
+                mode="rl",
+                purpose="train",
+                agent=self.plan.name,
+            )
+        except PublishGateError as error:
+            return {**pushed, "refusal": str(error)}
+        return {**pushed, "datasetId": entry["datasetId"]}
+
+    async def _measure(self, number: int) -> dict[str, Any]:
+        if number > 1:
+            tasks = self._rows("round-1/held")
+            return await self._held(number, tasks=tasks, repeats=self.plan.repeats)
+        return await self._held(
+            number,
+            traces=self._flaws(1) or self._flaws(0) or None,
+            avoid=self._rows("round-1/scored"),
+            budget=self.plan.holdout_tasks * self.plan.repeats,
+            repeats=self.plan.repeats,
+        )
+
+    async def _held(self, number: int, **options: Any) -> dict[str, Any]:
+        step = f"round-{number}/tried"
+        await self.journal.once(
+            step,
+            lambda: self._roll_out(
+                step,
+                self.agent(number),
+                seed=self.plan.seed + _HOLDOUT_SEED,
+                repeat_policy="fixed",
+                **options,
+            ),
+        )
+        return await self._grade(step)
+
+    async def _improve(self, number: int) -> dict[str, Any]:
+        spec = self.agent(number)
+        failures = self._failures(number)
+        if self.plan.improver is None or not failures:
+            return {**spec.to_dict(), "spend": None}
+        spend = self._spend()
+        improver = resolve_improver(self.plan.improver, spend=spend)
+        return {**(await improver(spec, failures)).to_dict(), "spend": spend.report()}
+
+    async def _record(self, number: int) -> dict[str, Any]:
+        from whileai_core.climb.record import round_record
+
+        held = self._rows(f"round-{number}/held")
+        before = self._rows(f"round-{number - 1}/held") if number > 1 else None
+        return round_record(
+            number,
+            agent=self.agent(number),
+            agent_before=self.agent(number - 1) if number > 1 else None,
+            simulated=self._left(f"round-{number}/simulated"),
+            rows=self._rows(f"round-{number}/scored"),
+            pushed=self._left(f"round-{number}/pushed"),
+            held=held,
+            held_before=before,
+        )
+
+    async def _roll_out(self, step: str, spec: AgentSpec, **options: Any) -> dict[str, Any]:
+        from whileai_core.simulation import simulate
+
+        spend = self._spend()
+        checkpoint = self.journal.folder / f"{step}.jsonl"
+        checkpoint.parent.mkdir(parents=True, exist_ok=True)
+        data = await simulate(
+            resolve_agent(spec),
+            tools=self._left("start")["tools"],
+            system_prompt=spec.system_prompt or None,
+            mode="rl",
+            concurrency=self.plan.concurrency,
+            checkpoint=checkpoint,
+            spend=spend,
+            **options,
+        )
+        done = {
+            "rows": self._keep(data.rows),
+            "search": data.search,
+            "stopped_because": data.stopped_because,
+            "warnings": list(data.warnings),
+            "degraded": list(data.degraded),
+            "spend": spend.report(),
+        }
+        checkpoint.unlink(missing_ok=True)
+        return done
+
+    async def _grade(self, step: str) -> dict[str, Any]:
+        from whileai_core.simulation import evaluate
+
+        spend = self._spend()
+        rows = self._rows(step)
+        judge = resolve_judge(self.plan.judge)
+        scored = await evaluate(rows, judge, source="grade", spend=spend) if rows else []
+        return {"rows": self._keep(list(scored)), "spend": spend.report()}
+
+    def _flaws(self, number: int) -> list[Row]:
+        """Return the flaw rows a round left; round 0 is what the climb started from."""
+        from whileai_core.traces.mining import flaw_rows
+
+        rows = self._rows("start") if number == 0 else self._rows(f"round-{number}/scored")
+        return flaw_rows(rows)
+
+    def _failures(self, number: int) -> list[Row]:
+        return [row for row in self._rows(f"round-{number}/scored") if row.get("reward") == 0]
+
+    def _spend(self) -> Spend:
+        """Return the budget for model calls, with what the finished steps have used of it."""
+        found = (self.journal.read(step) for step in self.journal.steps())
+        reports = [left["spend"] for left in found if left and left.get("spend")]
+        latest = max(reports, key=lambda report: report["calls"], default=None)
+        return Spend(self.plan.max_calls, self.plan.max_tokens, earlier=latest)
+
+    def _left(self, step: str) -> dict[str, Any]:
+        left = self.journal.read(step)
+        if left is None:
+            raise InputError(f"step {step} of climb {self.plan.key} has not been done yet")
+        return left
+
+    def _rows(self, step: str) -> list[Row]:
+        handle = self._left(step)["rows"]
+        return [] if handle is None else list(RowSet.from_dict(handle))
+
+    def _keep(self, rows: Sequence[Row]) -> dict[str, Any]:
+        return self.store.write(rows).to_dict()

@@ -1,0 +1,53 @@
+"""When a climb has come to its end, and the sentence that says why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def stop_reason(rounds: Sequence[dict[str, Any]], *, most: int) -> tuple[str, str] | None:
+    """Return why a climb ends after its latest round, as a code and a sentence, or None.
+
+    Args:
+        rounds: Records of the rounds so far (see `Climb.finish`), at least one.
+        most: Rounds the plan allows.
+
+    Returns:
+        `spend_exhausted`, `agent_failed` (no row landed), `no_flaws` (no graded row of the round
+        failed), `plateau` (the agent changed and the held-out tasks show no gain beyond noise),
+        `rounds`; or None to go on.
+    """
+    last = rounds[-1]
+    if last["stopped_because"] == "spend_exhausted":
+        return "spend_exhausted", f"the budget for model calls was used up in round {last['round']}"
+    if not last["rows"]:
+        return "agent_failed", f"no row of round {last['round']} landed: {_first(last['warnings'])}"
+    if last["graded"] and not last["failed"]:
+        return "no_flaws", f"none of the {last['graded']} graded rows of the round failed"
+    comparison = last["comparison"]
+    if last["agent_changed"] and comparison is not None and not _gained(comparison):
+        return "plateau", _plateau(comparison)
+    if last["round"] >= most:
+        return "rounds", f"all {most} rounds are done"
+    return None
+
+
+def _gained(comparison: dict[str, Any]) -> bool:
+    interval = comparison["ci95"]
+    # Too few tasks to tell is no evidence of a plateau.
+    return interval is None or interval[0] > 0
+
+
+def _plateau(comparison: dict[str, Any]) -> str:
+    low, high = comparison["ci95"]
+    return (
+        f"the new agent is no better than noise on {comparison['n_tasks']} held-out tasks: "
+        f"{comparison['difference']:+.1%} [{low:+.1%} – {high:+.1%}]"
+    )
+
+
+def _first(warnings: Sequence[str]) -> str:
+    return warnings[0] if warnings else "the agent gave no reply"
