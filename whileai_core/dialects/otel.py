@@ -84,7 +84,7 @@ def _pieces(source: Any, collector: Collector) -> Iterator[Span | Reject | Ignor
     """Yield what the collector has not taken already, straight from the batches."""
     for record in _records(source):
         if isinstance(record, Record):
-            yield from spans_in(record.value, record.origin, collector.took)
+            yield from spans_in(record.value, record.origin, collector.others_in)
         else:
             yield record
 

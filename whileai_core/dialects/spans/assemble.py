@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from whileai_core import jsonio
 from whileai_core.dialects.spans.conversation import row_of
-from whileai_core.dialects.spans.grouping import grouped
+from whileai_core.dialects.spans.grouping import each_once, grouped, whole_traces
 from whileai_core.dialects.spans.reader import REWARD_KEYS, read
+from whileai_core.dialects.spans.straight import straight_row
 from whileai_core.dialects.spans.usual import UsualSpans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
+    from whileai_core.dialects.spans.briefs import Brief
     from whileai_core.dialects.spans.reading import Reading
     from whileai_core.dialects.spans.span import Span
     from whileai_core.rows import Row
@@ -28,57 +30,63 @@ class Collector:
     def __init__(self, reward_keys: Iterable[str] = REWARD_KEYS) -> None:
         self._reward_keys = (reward_keys,) if isinstance(reward_keys, str) else tuple(reward_keys)
         self._usual = UsualSpans(self._reward_keys)
-        self._readings: list[Reading] = []
-        self._traces: dict[str, list[Reading]] = {}
-        self._last_chats: dict[str, Reading] = {}
+        self._members: list[Brief | Reading] = []
+        self._last_chats: dict[str, Brief | Reading] = {}
 
     def add(self, span: Span) -> None:
         """Take one span."""
         self._take(self._usual.shared(read(span, self._reward_keys)))
 
-    def took(self, raw: dict[str, Any]) -> bool:
-        """Take a span as OTLP/JSON writes it, if it is a usual one; tell whether it was."""
-        reading = self._usual.read(raw)
-        if reading is None:
-            return False
-        self._take(reading)
-        return True
+    def others_in(self, spans: list[Any]) -> Iterator[Any]:
+        """Take the usual spans of a list as OTLP/JSON writes them; yield the others in place."""
+        for raw in spans:
+            brief = self._usual.read(raw)
+            if brief is None:
+                yield raw
+            else:
+                self._take(brief)
 
-    def _take(self, reading: Reading) -> None:
-        trace = reading.trace
-        self._readings.append(reading)
-        members = self._traces.get(trace)
-        if members is None:
-            self._traces[trace] = [reading]
-        else:
-            members.append(reading)
-        history = reading.history
+    def _take(self, member: Brief | Reading) -> None:
+        self._members.append(member)
+        history = member.history
         if history is not None:
+            trace = member.trace
             last = self._last_chats.get(trace)
             if last is not None and last.history is not None:
                 history.join(last.history)
                 last.repeated_in(history)
-            self._last_chats[trace] = reading
+            self._last_chats[trace] = member
 
     def rows(self) -> list[Row]:
         """Return the rows of all conversations, in the order of their first spans.
 
         The collector is empty then: each span is let go as its row is made.
         """
-        groups = grouped(self._readings, self._traces)
-        self._readings.clear()
-        self._traces.clear()
+        members = self._members
+        self._members = []
         self._last_chats.clear()
         self._usual = UsualSpans(self._reward_keys)
+        groups = whole_traces(members) or {
+            key: [[*group]] for key, group in grouped([m.reading() for m in members]).items()
+        }
+        members.clear()
         rows = []
         for key in list(groups):
-            group = groups.pop(key)
-            for reading in group:
-                reading.restore()
-            row = row_of(key, group)
+            row = _row_of(key, groups.pop(key))
             if row is not None:
                 rows.append(_strict(row))
         return rows
+
+
+def _row_of(key: str, traces: list[list[Brief | Reading]]) -> Row | None:
+    """Return the row of one conversation, made from these traces."""
+    row = straight_row(key, traces[0]) if len(traces) == 1 else None
+    if row is not None:
+        return row
+    readings = [reading for trace in traces for reading in each_once([m.reading() for m in trace])]
+    for reading in readings:
+        reading.restore()
+    return row_of(key, readings)
 
 
 def _strict(row: Row) -> Row:

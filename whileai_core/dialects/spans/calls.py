@@ -31,13 +31,43 @@ def run_of(reading: Reading) -> Run:
     call_id = _text_id(reading.tool_id)
     if reading.inputs or reading.outputs or reading.history:
         arguments, result, call_id = _from_messages(reading, arguments, result, call_id)
-    result, message_id, broken = tool_message(result)
-    call_id = call_id or message_id
-    failed = broken or _has_failed(reading, result)
-    if failed:
-        result = _failure(reading, result)
     name = str(reading.tool_name or reading.name.removeprefix("execute_tool ").strip() or "tool")
-    return Run(name, arguments, result, call_id, failed)
+    return ended_run(
+        name,
+        arguments,
+        result,
+        call_id,
+        failed=reading.failed or reading.error is not None,
+        status=reading.tool_status,
+        error=reading.exception or reading.message or reading.error,
+    )
+
+
+def ended_run(
+    name: str,
+    arguments: Any,
+    result: Any,
+    call_id: str | None,
+    *,
+    failed: bool,
+    status: Any,
+    error: Any,
+) -> Run:
+    """Return a call whose result says whether it failed.
+
+    Args:
+        name, arguments, result, call_id: As in `Run`; the result as recorded.
+        failed: Whether the span says that it failed.
+        status: What the span says of the tool's own status.
+        error: What went wrong, if the span says so.
+    """
+    result, message_id, broken = tool_message(result)
+    failed = broken or _has_failed(failed, status, result)
+    if failed:
+        result = {"status": "error", "output": result}
+        if error:
+            result["error"] = error
+    return Run(name, arguments, result, call_id or message_id, failed)
 
 
 def _text_id(value: Any) -> str | None:
@@ -64,17 +94,9 @@ def _from_messages(
     return arguments, result, call_id
 
 
-def _has_failed(reading: Reading, result: Any) -> bool:
+def _has_failed(failed: bool, tool_status: Any, result: Any) -> bool:
     """Tell whether a call failed; a result that names a status of its own has the last word."""
     status = str(result.get("status") or "").strip().lower() if type(result) is dict else ""
-    if reading.failed or reading.error is not None:
+    if failed:
         return status in _CLEAN_WORDS
-    return not status and str(reading.tool_status or "").strip().lower() in _FAILED_WORDS
-
-
-def _failure(reading: Reading, result: Any) -> dict[str, Any]:
-    failure: dict[str, Any] = {"status": "error", "output": result}
-    error = reading.exception or reading.message or reading.error
-    if error:
-        failure["error"] = error
-    return failure
+    return not status and str(tool_status or "").strip().lower() in _FAILED_WORDS

@@ -10,7 +10,7 @@ from whileai_core.dialects.spans.values import JOINER, decoded
 from whileai_core.rows import SCHEMA_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from whileai_core.dialects.spans.reading import Reading
     from whileai_core.dialects.spans.tree import Tree
@@ -25,23 +25,43 @@ def add_facts(row: Row, tree: Tree, instructions: Sequence[str]) -> None:
         tree: The spans.
         instructions: What system messages said.
     """
-    found = {field: _first(field, tree) for field in _FIRST_OF}
+    found = {field: _first(field, tree) for field in FIRST_OF}
     scores: dict[str, Any] = {}
     for reading in tree.ordered:
         if reading.scores:
             scores |= reading.scores
+    trace = next((reading.trace for reading in tree.ordered if reading.trace), None)
+    place_facts(row, found, usage=_usage(tree), trace=trace, scores=scores, said=instructions)
+
+
+def place_facts(
+    row: Row,
+    found: Mapping[str, Any],
+    *,
+    usage: dict[str, int] | None,
+    trace: str | None,
+    scores: dict[str, Any],
+    said: Sequence[str],
+) -> None:
+    """Add what was found to a row.
+
+    Args:
+        row: With its conversation id; changed in place.
+        found: By the fields of `FIRST_OF`, each None when no span says it.
+        usage, scores: As in the row.
+        trace: The first trace.
+        said: What system messages said.
+    """
     if found["reward"] is not None:
         row["reward"] = found["reward"]
     version, model = found["model_version"], found["model"]
     if version or model:
         row["model_version"] = version or model
-    usage = _usage(tree)
     if usage is not None:
         row["usage"] = usage
     row["schema_version"] = SCHEMA_VERSION
-    trace = next((reading.trace for reading in tree.ordered if reading.trace), None)
     more = {
-        "system": "\n".join(instructions) or found["system"],
+        "system": "\n".join(said) or found["system"],
         "agent": found["agent"],
         "model": model if version else None,
         "tools": found["tools"],
@@ -54,7 +74,7 @@ def add_facts(row: Row, tree: Tree, instructions: Sequence[str]) -> None:
 
 def _first(field: str, tree: Tree) -> Any:
     """Return what the first span to say it gives for a field; agents inside tools do not count."""
-    read = _FIRST_OF[field]
+    read = FIRST_OF[field]
     for reading in tree.ordered:
         value = getattr(reading, field)
         if value is not None and (field != "agent" or reading.span not in tree.aside):
@@ -88,7 +108,7 @@ def _usage(tree: Tree) -> dict[str, int] | None:
     counted = []
     for reading in tree.ordered:
         if reading.tokens_in is not None or reading.tokens_out is not None:
-            tokens_in, tokens_out = _count(reading.tokens_in), _count(reading.tokens_out)
+            tokens_in, tokens_out = count(reading.tokens_in), count(reading.tokens_out)
             if tokens_in is not None or tokens_out is not None:
                 counted.append((reading, tokens_in or 0, tokens_out or 0))
     if not counted:
@@ -110,7 +130,8 @@ def _runs_beside(agent: Reading, models: Sequence[Reading]) -> bool:
     )
 
 
-def _count(value: Any) -> int | None:
+def count(value: Any) -> int | None:
+    """Return a count of tokens, None for what is none."""
     if type(value) is int and value >= 0:  # as most
         return value
     if value is None or isinstance(value, bool | dict | list):
@@ -122,7 +143,8 @@ def _count(value: Any) -> int | None:
     return number if number >= 0 else None
 
 
-_FIRST_OF: dict[str, Callable[[Any], Any]] = {
+# What a row takes from the first span that says it.
+FIRST_OF: dict[str, Callable[[Any], Any]] = {
     "reward": lambda reward: reward,
     "reward_source": lambda source: source,
     "model_version": _text,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from whileai_core import jsonio
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
+    from whileai_core.dialects.spans.briefs import Brief
     from whileai_core.dialects.spans.reading import Reading
 
 
@@ -27,7 +28,7 @@ def conversation_id(value: Any) -> str | None:
     return None
 
 
-def _each_once(members: list[Reading]) -> list[Reading]:
+def each_once(members: list[Reading]) -> list[Reading]:
     """Return the spans of one trace, each once: of several deliveries the fullest."""
     if len({reading.span for reading in members}) == len(members):
         return members
@@ -62,30 +63,41 @@ def _content(reading: Reading) -> dict[str, Any]:
     return dict(sorted(content.items()))
 
 
-def grouped(
-    readings: Sequence[Reading], traces: Mapping[str, list[Reading]]
-) -> dict[str, list[Reading]]:
-    """Return the spans of each conversation; conversations and spans in the order given.
+def whole_traces(
+    members: Iterable[Brief | Reading],
+) -> dict[str, list[list[Brief | Reading]]] | None:
+    """Return the traces of each conversation, None if one trace is part of several.
 
-    Args:
-        readings: All spans.
-        traces: The same by trace, traces and spans in the same order.
+    Conversations, traces and spans come in the order given; spans delivered twice stay twice.
     """
-    groups: dict[str, list[Reading]] = {}
-    if all(traces):
-        for trace, members in traces.items():
-            once = _each_once(members)
-            key = _only_key(trace, once)
-            if key is None:
-                break
-            groups.setdefault(key, []).extend(once)
+    traces: dict[str, list[Brief | Reading]] = {}
+    for member in members:
+        known = traces.get(member.trace)
+        if known is None:
+            traces[member.trace] = [member]
         else:
-            return groups
+            known.append(member)
+    groups: dict[str, list[list[Brief | Reading]]] = {}
+    for trace, spans in traces.items():
+        key = _only_key(trace, spans) if trace else None
+        if key is None:
+            return None
+        groups.setdefault(key, []).append(spans)
+    return groups
+
+
+def grouped(readings: Sequence[Reading]) -> dict[str, list[Reading]]:
+    """Return the spans of each conversation, each once; all in the order given."""
+    traces: dict[str, list[Reading]] = {}
+    for reading in readings:
+        traces.setdefault(reading.trace, []).append(reading)
     keys: dict[int, str] = {}
     for trace, members in traces.items():
-        once = _each_once(members)
-        keys |= zip(map(id, once), _keys(trace, once), strict=True)
-    groups = {}
+        only = _only_key(trace, members) if trace else None
+        once = each_once(members)
+        own = _keys(trace, once) if only is None else [only] * len(once)
+        keys |= zip(map(id, once), own, strict=True)
+    groups: dict[str, list[Reading]] = {}
     for reading in readings:
         key = keys.get(id(reading))
         if key is not None:
@@ -93,13 +105,13 @@ def grouped(
     return groups
 
 
-def _only_key(trace: str, members: Sequence[Reading]) -> str | None:
+def _only_key(trace: str, members: Sequence[Brief | Reading]) -> str | None:
     """Return the conversation that a whole trace is part of, None if there are several."""
     only = last = None
-    for reading in members:
-        if reading.conversation is last:  # as most: equal ids are one object
+    for member in members:
+        if member.conversation is last:  # as most: equal ids are one object
             continue
-        last = reading.conversation
+        last = member.conversation
         key = conversation_id(last)
         if only is None:
             only = key

@@ -35,6 +35,15 @@ class History:
         elif theirs.startswith(mine[:-1]):
             self._store = other._store
 
+    def goes_on_from(self, earlier: History, answer: Passage) -> bool:
+        """Tell whether an earlier history and what the model answered then is how this begins."""
+        store = self._store
+        return (
+            store is earlier._store
+            and store is answer._store
+            and earlier._length <= answer._start < answer._end < self._length
+        )
+
     def after(self, earlier: History) -> str | None:
         """Return the messages that came since an earlier history, as text; None if it is none."""
         start, end = earlier._length - 1, self._length - 1
@@ -60,7 +69,8 @@ class History:
             return None
         start += 2 if text.startswith(", ", start) else 1
         end = start + len(payload) - 2
-        if end < self._length and text.startswith(payload[1:-1], start) and payload[-1] == "]":
+        is_list = payload[0] == "[" and payload[-1] == "]"
+        if is_list and end < self._length and text.startswith(payload[1:-1], start):
             return Passage(self._store, start, end)
         return None
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 _HEX = re.compile(r"[0-9a-f]+")
 _TRACE_BYTES = 16
@@ -26,6 +30,16 @@ def span_id(value: object) -> str:
     if type(value) is str and _usual_span_id(value):
         return value
     return _identifier(value, _SPAN_BYTES)
+
+
+def are_usual_span_ids(values: Collection[str]) -> bool:
+    """Tell whether all of some texts are what `span_id` returns for them."""
+    joined = "".join(values)
+    return (
+        set(map(len, values)) == {2 * _SPAN_BYTES}
+        and _HEX.fullmatch(joined) is not None
+        and "0" * 2 * _SPAN_BYTES not in values
+    )
 
 
 def _identifier(value: object, size: int) -> str:

@@ -29,7 +29,7 @@ _DEEPEST = 8  # containers in containers
 _MICRO = 1000
 
 _Pieces = Iterator[Span | Reject | Ignored]
-_Taker = Callable[[dict[str, Any]], bool]
+_Others = Callable[[list[Any]], Iterator[Any]]
 
 
 def is_span_payload(value: object) -> bool:
@@ -72,7 +72,7 @@ def _listed(value: dict[str, Any], keys: tuple[str, ...]) -> list[Any] | None:
 
 
 def spans_in(
-    value: object, origin: Origin, took: _Taker | None = None
+    value: object, origin: Origin, others_in: _Others | None = None
 ) -> Iterator[Span | Reject | Ignored]:
     """Give every span of one parsed value, in its order; pieces that are none are accounted for.
 
@@ -82,26 +82,26 @@ def spans_in(
     Args:
         value: One span, or spans in any container.
         origin: Where the value stood.
-        took: Is shown each span of an OTLP batch first; those it takes do not come out.
+        others_in: Is shown each list of spans of an OTLP batch, to take some and yield the others.
     """
-    return _walk(value, origin, took, 0)
+    return _walk(value, origin, others_in, 0)
 
 
-def _walk(value: object, origin: Origin, took: _Taker | None, depth: int) -> _Pieces:
+def _walk(value: object, origin: Origin, others_in: _Others | None, depth: int) -> _Pieces:
     if value is None:
         return
     if depth > _DEEPEST:
         yield _reject("too_deep", "containers of spans in one another", value, origin)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _walk(item, origin, took, depth + 1)
+            yield from _walk(item, origin, others_in, depth + 1)
     elif not isinstance(value, dict):
         yield _reject("not_a_span", "expected a span or a batch of spans", value, origin)
     elif (parts := _parts(value)) is not None:
         for part in parts:
-            yield from _walk(part, origin, took, depth + 1)
+            yield from _walk(part, origin, others_in, depth + 1)
     elif (scopes := _listed(value, _SCOPE_SPANS)) is not None:
-        yield from _resource(value, scopes, origin, took)
+        yield from _resource(value, scopes, origin, others_in)
     elif any(key in value for key in (*_SCOPE_SPANS, *_RESOURCE_SPANS)):
         yield Ignored("no_spans", origin)
     else:
@@ -127,7 +127,7 @@ def _parts(value: dict[str, Any]) -> list[Any] | None:
 
 
 def _resource(
-    value: dict[str, Any], scopes: list[Any], origin: Origin, took: _Taker | None
+    value: dict[str, Any], scopes: list[Any], origin: Origin, others_in: _Others | None
 ) -> _Pieces:
     resource = value.get("resource")
     about = attributes_of(resource.get("attributes")) if isinstance(resource, dict) else {}
@@ -140,10 +140,9 @@ def _resource(
         names = (found.get("name") for key in _SCOPES if isinstance(found := scope.get(key), dict))
         name = str(next(names, None) or "")
         spans = scope.get("spans")
-        for raw in spans if isinstance(spans, list) else ():
+        found = spans if isinstance(spans, list) else []
+        for raw in found if others_in is None else others_in(found):
             if type(raw) is dict:
-                if took is not None and took(raw):
-                    continue
                 try:
                     yield otlp_span(raw, service, name)
                 except (TypeError, ValueError, AttributeError, OverflowError) as error:

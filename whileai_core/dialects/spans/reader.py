@@ -51,7 +51,9 @@ def read(span: Span, reward_keys: Iterable[str] = ()) -> Reading:
             finish(span, reading)
     settle(reading)
     for key in reward_keys:
-        if take_reward(key, span.attributes.get(key), reading):
+        reward = reward_in(span.attributes.get(key))
+        if reward is not None:
+            reading.reward, reading.reward_source = reward, key
             break
     return reading
 
@@ -168,18 +170,9 @@ def _place_values(reading: Reading) -> None:
     reading.value_in = reading.value_out = None
 
 
-def take_reward(key: str, value: Any, reading: Reading) -> bool:
-    """Take the value of an attribute that may hold the reward; tell whether it was one."""
-    reward = None if value is None else _reward(value)
-    if reward is None:
-        return False
-    reading.reward, reading.reward_source = reward, key
-    return True
-
-
-def _reward(value: Any) -> int | float | None:
+def reward_in(value: Any) -> int | float | None:
     """Return a reward in [0, 1], whole ones as integers; None for anything else."""
-    if isinstance(value, dict | list):
+    if value is None or isinstance(value, dict | list):
         return None
     try:
         number = float(value)

@@ -103,6 +103,10 @@ class Reading:
         """Add a payload of messages the model gave."""
         self.outputs = [*self.outputs, payload]
 
+    def reading(self) -> Reading:
+        """Return itself: what is held of an unusual span."""
+        return self
+
     def repeated_in(self, later: History) -> None:
         """Keep no copy of the outputs if a later history of the same conversation repeats them."""
         if self.history is not None and len(self.outputs) == 1 and type(self.outputs[0]) is str:

@@ -1,4 +1,4 @@
-"""The quick way for the usual span: from OTLP/JSON to its reading, by a plan.
+"""The quick way for the usual span: from OTLP/JSON to what is held of it, by a plan.
 
 Spans of one producer carry the same few lists of attribute names. What has to be read for such a
 list is worked out once, so that a span costs one look-up and the values that are wanted: no
@@ -8,43 +8,29 @@ over attribute names, a family that unwraps what its producer wraps) take the lo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import chain
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
-from whileai_core.dialects.instants import nanoseconds
-from whileai_core.dialects.spans.identity import span_id, trace_id
-from whileai_core.dialects.spans.reader import guess_kind, settle, take_reward
-from whileai_core.dialects.spans.reading import READING_OF, Reading
+from whileai_core.dialects.spans.briefs import Brief, Plan, facts_in, part_of
+from whileai_core.dialects.spans.histories import history_of
+from whileai_core.dialects.spans.identity import trace_id
+from whileai_core.dialects.spans.reader import reward_in
 from whileai_core.dialects.spans.slots import SLOTS
-from whileai_core.dialects.spans.spellings import failure_in
 from whileai_core.sources.otlp import listed_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from whileai_core.dialects.spans.reading import Reading
+
 _MOST_PLANS = 5_000
 _MOST_TEXTS = 5_000
-# Values that come again with every span of an agent: one copy of each will do.
-_REPEATED = frozenset({"agent", "conversation", "model", "model_version", "tool_name"})
-
-
-class _Plan(NamedTuple):
-    """What to read of spans with one list of attribute names; indices are places in the list.
-
-    A plan names the attributes that count if none of them is blank; if one is, another may.
-
-    Attributes:
-        kind: Index of the attribute that names the kind, -1 for none.
-        kinds: Its values and what they mean.
-        repeated: Index and field of values that come again and again.
-        single: Index and field of the other values.
-        rewards: Index and name of attributes that may hold the reward, by precedence.
-    """
-
-    kind: int
-    kinds: Mapping[str, str]
-    repeated: tuple[tuple[int, str], ...]
-    single: tuple[tuple[int, str], ...]
-    rewards: tuple[tuple[int, str], ...]
+_key_of = itemgetter("key")
+_value_of = itemgetter("value")
+_text_of = itemgetter("stringValue")
+_int_of = itemgetter("intValue")
+_new = tuple.__new__  # a third of the cost of calling a named tuple
 
 
 class UsualSpans:
@@ -52,114 +38,94 @@ class UsualSpans:
 
     def __init__(self, reward_keys: Sequence[str]) -> None:
         self._reward_keys = reward_keys
-        self._plans: dict[tuple[str, ...], _Plan | None] = {}
+        self._plans: dict[tuple[str, ...], Plan | None] = {}
         self._traces: dict[str, str] = {}
-        self._parents: dict[str, str] = {}
         self._texts: dict[str, str] = {}
 
-    def read(self, raw: dict[str, Any]) -> Reading | None:
+    def read(self, raw: Any) -> Brief | None:
         """Return what an OTLP/JSON span says, or None when it has to be read the long way."""
         try:
             return self._read(raw)
         except (LookupError, TypeError, ValueError, AttributeError):
             return None  # not as OTLP/JSON writes spans
 
-    def _read(self, raw: dict[str, Any]) -> Reading | None:
-        attributes = raw["attributes"]
-        if type(attributes) is not list or raw.get("events"):
+    def _read(self, raw: Any) -> Brief | None:
+        attributes, start, end = raw["attributes"], raw["startTimeUnixNano"], raw["endTimeUnixNano"]
+        keys = tuple(map(_key_of, attributes))
+        plan = self._plans[keys] if keys in self._plans else self._planned(keys, attributes)
+        if plan is None or raw.get("events") or type(start) is not str or type(end) is not str:
             return None
-        keys = tuple([entry["key"] for entry in attributes])
-        try:
-            plan = self._plans[keys]
-        except KeyError:
-            plan = self._planned(keys)
-        if plan is None:
+        values: list[Any] = [*map(_text_of, map(_value_of, plan.texts(attributes)))]
+        trace, name = raw["traceId"], raw["name"]
+        if not all(values) or type(name) is not str:
             return None
-        kind = ""
+        values += map(int, map(_int_of, map(_value_of, plan.ints(attributes))))
+        if plan.others and not _take_others(plan.others, attributes, values):
+            return None
+        kind = history = conversation = None
         if plan.kind >= 0:
             kind = plan.kinds[attributes[plan.kind]["value"]["stringValue"]]
-        reading = self._begun(raw, READING_OF.get(kind, Reading))
-        if reading is None or not self._take_fields(attributes, plan, reading):
-            return None
-        if kind:
-            reading.kind = kind
-        else:
-            guess_kind(reading)
-        settle(reading)
-        for index, key in plan.rewards:
-            if take_reward(key, listed_value(attributes[index]["value"]), reading):
-                break
-        return reading
-
-    def _begun(self, raw: dict[str, Any], make: type[Reading]) -> Reading | None:
-        trace, parent, name = raw["traceId"], raw.get("parentSpanId", ""), raw["name"]
-        if type(name) is not str:
-            return None
-        failed, message = False, ""
-        status = raw.get("status")
-        if status:
-            failed, message = failure_in(status)
-        return make(
-            self._traces.get(trace) or self._known(trace, self._traces, trace_id),
-            span_id(raw["spanId"]),
-            self._parents.get(parent) or self._known(parent, self._parents, span_id),
-            nanoseconds(raw["startTimeUnixNano"]),
-            nanoseconds(raw["endTimeUnixNano"]),
-            self._texts.setdefault(name, name),
-            failed,
-            message,
+        if plan.conversation >= 0:
+            conversation = values[plan.conversation] = self._once(values[plan.conversation])
+        if plan.asked >= 0:
+            history = history_of(values[plan.asked])
+            if history is not None:
+                values[plan.asked] = None
+        return _new(
+            Brief,
+            (
+                int(start),
+                int(end),
+                self._traces.get(trace) or self._known(trace),
+                raw["spanId"],
+                raw.get("parentSpanId", ""),
+                self._texts.setdefault(name, name),
+                raw.get("status") or None,
+                kind or "",
+                conversation,
+                history,
+                _reward_of(plan.rewards, attributes) if plan.rewards else None,
+                plan,
+                values,
+            ),
         )
 
-    def _take_fields(self, attributes: list[Any], plan: _Plan, reading: Reading) -> bool:
-        """Put the values that are wanted into their fields; tell whether none is blank or odd."""
-        once = self._texts.setdefault
-        for index, field in plan.repeated:
-            text = attributes[index]["value"]["stringValue"]
-            if not text:
-                return False
-            setattr(reading, field, once(text, text))
-        for index, field in plan.single:
-            value = attributes[index]["value"]
-            value = value["stringValue"] if "stringValue" in value else listed_value(value)
-            if value is None or value == "":
-                return False
-            # Not by __dict__: while that is not asked for, instances share their keys.
-            setattr(reading, field, value)
-        return True
+    def _once(self, text: Any) -> Any:
+        return self._texts.setdefault(text, text) if type(text) is str else text
 
     def shared(self, reading: Reading) -> Reading:
         """Hold the texts of a reading that come again with every span once, and return it."""
-        once = self._texts.setdefault
-        reading.trace = once(reading.trace, reading.trace)
-        reading.parent = once(reading.parent, reading.parent)
-        reading.name = once(reading.name, reading.name)
-        if type(reading.conversation) is str:
-            reading.conversation = once(reading.conversation, reading.conversation)
+        reading.trace = self._once(reading.trace)
+        reading.parent = self._once(reading.parent)
+        reading.name = self._once(reading.name)
+        reading.conversation = self._once(reading.conversation)
         return reading
 
-    def _known(self, raw: Any, known: dict[str, str], read: Callable[[object], str]) -> str:
-        for texts in (self._traces, self._parents, self._texts):
+    def _known(self, raw: Any) -> str:
+        for texts in (self._traces, self._texts):
             if len(texts) > _MOST_TEXTS:  # what repeats is near
                 texts.clear()
-        identifier = read(raw)
+        identifier = trace_id(raw)
         if type(raw) is str:
-            known[raw] = identifier
+            self._traces[raw] = identifier
         return identifier
 
-    def _planned(self, keys: tuple[str, ...]) -> _Plan | None:
-        plan = _plan_of(keys, self._reward_keys)
+    def _planned(self, keys: tuple[str, ...], attributes: list[Any]) -> Plan | None:
+        plan = _plan_of(keys, attributes, self._reward_keys)
         if len(self._plans) < _MOST_PLANS:
             self._plans[keys] = plan
         return plan
 
 
-def _plan_of(keys: tuple[str, ...], reward_keys: Sequence[str]) -> _Plan | None:
+def _plan_of(
+    keys: tuple[str, ...], attributes: list[Any], reward_keys: Sequence[str]
+) -> Plan | None:
     """Return what to read of spans with these attributes, None when they ask for the long way."""
     if len(set(keys)) < len(keys):
         return None
-    best: dict[str, tuple[int, int]] = {}  # field to rank and index
+    best: dict[str, tuple[int, int]] = {}  # field to rank and place
     kinds: Mapping[str, str] = {}
-    for index, key in enumerate(keys):
+    for place, key in enumerate(keys):
         slot = SLOTS[key]
         if slot is None:
             continue
@@ -169,11 +135,54 @@ def _plan_of(keys: tuple[str, ...], reward_keys: Sequence[str]) -> _Plan | None:
             continue
         if slot.kinds:
             kinds = slot.kinds
-        best[slot.field] = (slot.rank, index)
-    return _Plan(
-        best.pop("kind", (0, -1))[1],
-        kinds,
-        tuple((index, field) for field, (_, index) in best.items() if field in _REPEATED),
-        tuple((index, field) for field, (_, index) in best.items() if field not in _REPEATED),
-        tuple((keys.index(key), key) for key in reward_keys if key in keys),
+        best[slot.field] = (slot.rank, place)
+    kind = best.pop("kind", (0, -1))[1]
+    fields: dict[str, list[str]] = {"stringValue": [], "intValue": [], "": []}
+    for field, (_, place) in best.items():
+        (wrapper,) = attributes[place]["value"]
+        fields[wrapper if wrapper in fields else ""].append(field)
+    texts, ints, others = (tuple(best[field][1] for field in group) for group in fields.values())
+    at = {field: index for index, field in enumerate(chain(*fields.values()))}
+    asked, answered = (
+        at[field] if field in fields["stringValue"] else -1
+        for field in ("messages_in", "messages_out")
     )
+    return Plan(
+        kind=kind,
+        kinds=kinds,
+        texts=_picker(texts),
+        ints=_picker(ints),
+        others=others,
+        rewards=tuple((keys.index(key), key) for key in reward_keys if key in keys),
+        fields=tuple(at),
+        at=at,
+        conversation=at.get("conversation", -1),
+        asked=asked,
+        answered=answered,
+        facts=facts_in(at),
+        part=part_of(at.keys()),
+    )
+
+
+def _take_others(places: Sequence[int], attributes: list[Any], values: list[Any]) -> bool:
+    """Add values that are neither texts nor integers; tell whether none is blank."""
+    found = [listed_value(attributes[place]["value"]) for place in places]
+    values += found
+    return not any(value is None or value == "" for value in found)
+
+
+def _reward_of(
+    rewards: Sequence[tuple[int, str]], attributes: list[Any]
+) -> tuple[int | float, str] | None:
+    for place, key in rewards:
+        found = reward_in(listed_value(attributes[place]["value"]))
+        if found is not None:
+            return found, key
+    return None
+
+
+def _picker(places: tuple[int, ...]) -> Callable[[list[Any]], Sequence[Any]]:
+    """Return what takes these places out of a list, as a sequence however many they are."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    return itemgetter(slice(places[0], places[0] + 1) if places else slice(0))
