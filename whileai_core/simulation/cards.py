@@ -28,10 +28,10 @@ class Writer(Protocol):
     """Writes what a user says, for situations.
 
     Attributes:
-        model: The tag that rows carry as `writer_model`.
+        name: The tag that rows carry as `writer_model`.
     """
 
-    model: str
+    name: str
 
     async def write(self, cards: Sequence[Card], variant: int) -> list[str | None]:
         """Return one message per card, None where none could be written.

@@ -1,0 +1,118 @@
+"""How often each prompt is rolled out: a fixed number, or as often as repeats tell something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from whileai_core.rows import Row
+from whileai_core.simulation.situations import Situation
+
+Policy = Literal["fixed", "successive"]
+_PROBES = 2
+
+
+@dataclass(slots=True)
+class Group:
+    """The rollouts of one prompt.
+
+    Attributes:
+        situation: What the prompt is about.
+        prompt: The prompt.
+        writer: Who wrote it.
+        references: Ids its world knows.
+        target: How many rollouts it gets.
+        rows: The rows that landed, by rollout index.
+        outcomes: What they show, as far as it tells rollouts apart.
+        lost: Rollouts that gave no row.
+        stopped: Whether more repeats would probably tell nothing.
+    """
+
+    situation: Situation
+    prompt: str
+    writer: str
+    references: tuple[str, ...]
+    target: int
+    rows: dict[int, Row] = field(default_factory=dict)
+    outcomes: list[object] = field(default_factory=list)
+    lost: int = 0
+    stopped: bool = False
+
+    @property
+    def done(self) -> int:
+        """Rollouts that are over, whether or not they gave a row."""
+        return len(self.rows) + self.lost
+
+    @property
+    def split(self) -> bool:
+        """Whether rollouts of the prompt came out differently."""
+        return len(set(self.outcomes)) > 1
+
+    @property
+    def owed(self) -> int:
+        """Rollouts that are still to be made."""
+        return self.target - self.done
+
+
+class Repeats:
+    """Decides how many rollouts each prompt gets.
+
+    `successive`: two probes; a prompt whose rollouts came out differently gets all `k`, one whose
+    rollouts agree goes on only while the next one may still split it.
+
+    Args:
+        policy: `fixed` or `successive`.
+        k: Most rollouts of a prompt.
+    """
+
+    def __init__(self, policy: Policy, k: int) -> None:
+        self.k = k
+        self.adapts = policy == "successive" and k > _PROBES
+        self.first = min(_PROBES, k) if self.adapts else k
+        self._probed = 0
+        self._split = 0
+        self._continued: dict[int, int] = {}
+        self._split_at: dict[int, int] = {}
+
+    def decide(self, groups: Iterable[Group]) -> None:
+        """Set how many rollouts the groups of a round get, now that the round is over."""
+        if not self.adapts:
+            return
+        waiting = [group for group in groups if group.owed <= 0 and group.target < self.k]
+        for group in waiting:
+            self._learn(group)
+        for group in waiting:
+            if group.split:
+                group.target = self.k
+            elif not group.rows or self._may_split(group.target):
+                group.target += 1
+            else:
+                group.stopped = True
+
+    @staticmethod
+    def resume(groups: Sequence[Group]) -> bool:
+        """Let the stopped groups with the fewest rollouts go on; tell whether there was one."""
+        stopped = [group for group in groups if group.stopped]
+        if not stopped:
+            return False
+        fewest = min(group.target for group in stopped)
+        for group in stopped:
+            if group.target == fewest:
+                group.stopped = False
+                group.target += 1
+        return True
+
+    def _learn(self, group: Group) -> None:
+        n = group.target
+        if n == self.first:
+            self._probed += 1
+        else:
+            self._continued[n - 1] = self._continued.get(n - 1, 0) + 1
+            if group.split:
+                self._split_at[n - 1] = self._split_at.get(n - 1, 0) + 1
+        self._split += group.split
+
+    def _may_split(self, n: int) -> bool:
+        chance = (self._split_at.get(n, 0) + 1 / (n + 2)) / (self._continued.get(n, 0) + 1)
+        return chance > (self._split + 1) / (self._probed + 2) / 2
