@@ -8,9 +8,17 @@ from whileai_core.errors import StoreError
 from whileai_core.ingest.ledger import Ledger
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path):
+    """A ledger's address, on either database."""
+    if request.param == "sqlite":
+        return tmp_path / "ledger.db"
+    return request.getfixturevalue("postgres").new_database()
+
+
 @pytest.fixture
-def ledger(tmp_path):
-    ledger = Ledger(tmp_path / "ledger.db", "a")
+def ledger(url):
+    ledger = Ledger(url, "a")
     yield ledger
     ledger.close()
 
@@ -46,15 +54,48 @@ def test_a_commit_that_fails_half_way_leaves_nothing(ledger):
     assert ledger.pending() == {"night": "n"}
 
 
-def test_agents_share_a_database_and_nothing_else(ledger, tmp_path):
+def test_agents_share_a_database_and_nothing_else(ledger, url):
     ledger.begin_push({"night": "n"})
     ledger.commit(
         changes(), {"night": "n", "datasets": [{"purpose": "train", "datasetId": "ds_1"}]}
     )
-    other = Ledger(tmp_path / "ledger.db", "b")
+    other = Ledger(url, "b")
     assert other.known_rows(["r7"]) == set()
     assert other.last_train_dataset() is None
     assert ledger.last_train_dataset() == "ds_1"
+    other.close()
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\ue000", "\ue0000\0\ue0001", "ünï \U0001f600"])
+def test_any_text_comes_back(ledger, text):
+    values = {"task": text, "side": "holdout", "night": "n"}
+    ledger.begin_push({"text": text})
+    assert ledger.pending() == {"text": text}
+    ledger.commit(
+        [
+            {"table": "sides", **values},
+            {"table": "asks", **values, "ask": text},
+            {"table": "flaws", "flaw": text, "night": "n"},
+        ],
+        {"datasets": []},
+    )
+    assert ledger.sides([text, "other"]) == {text: "holdout"}
+    assert list(ledger.asks()) == [(text, "holdout", text)]
+    assert ledger.flaws() == {text}
+
+
+def test_only_the_run_that_signed_in_last_writes(ledger, url):
+    ledger.sign_in("first")
+    ledger.begin_push({"night": "n"})
+    other = Ledger(url, "a")
+    other.sign_in("second")
+    with pytest.raises(StoreError, match="another run has taken over"):
+        ledger.commit(changes(), {"night": "n", "datasets": []})
+    with pytest.raises(StoreError, match="another run has taken over"):
+        ledger.begin_push({"night": "n"})
+    assert other.pending() == {"night": "n"}
+    other.commit(changes(), {"night": "n", "datasets": []})
+    assert other.known_rows(["r7"]) == {"r7"}
     other.close()
 
 

@@ -84,9 +84,8 @@ class Ledger:
         What the server ties to the session, its locks above all, ends with the block.
         """
         with self._translated():
-            connection = self._engine.connect()
+            connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             connection.detach()
-            connection = connection.execution_options(isolation_level="AUTOCOMMIT")
 
         def ask(query: str) -> Any:
             with self._translated():
