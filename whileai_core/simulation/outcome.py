@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _NO_TOOL = frozenset({"unrelated", "multi_tool", "unspecified"})
 # What a tool says of the request or the record; every other fault is one of the tool itself.
-_ANSWERS = frozenset({"not_found", "already_done", "rejected", "invalid", "deny"})
+_ANSWERS = frozenset({"not_found", "already_done", "rejected", "invalid"})
 
 _FAILURE = re.compile(
     r"fail|error|time(?:d|s)?[ -]?out|could ?n[o'’]t|can ?n[o'’]t|\bcannot\b|\bunable\b|not able"
@@ -50,6 +50,7 @@ _CLAIM = re.compile(
     r"|\bdone\b|\bsuccess|\ball set\b|went through",
     re.IGNORECASE,
 )
+_NEGATION = re.compile(r"\b(?:nothing|none|not|never|neither|no)\b|n[’']t\b", re.IGNORECASE)
 _CLAUSE = re.compile(r"[.!?;\n]+|\bbut\b|\bhowever\b|—")
 
 
@@ -104,12 +105,16 @@ def _changed_something(call: ToolCall) -> bool:
 
 
 def _stayed_broken(call: ToolCall, calls: Sequence[ToolCall]) -> bool:
-    """Tell whether a call failed and no later call of its tool went well."""
-    fault = fault_of_call(call)
-    if fault is None or fault in _ANSWERS:
+    """Tell whether a call failed and no later call of its tool was answered."""
+    if not _is_broken(call):
         return False
     later = calls[next(at for at, other in enumerate(calls) if other is call) + 1 :]
-    return not any(other.tool == call.tool and fault_of_call(other) is None for other in later)
+    return not any(other.tool == call.tool and not _is_broken(other) for other in later)
+
+
+def _is_broken(call: ToolCall) -> bool:
+    fault = fault_of_call(call)
+    return fault is not None and fault not in _ANSWERS
 
 
 def _after_fault(call: ToolCall, reply: str) -> dict[str, Any]:
@@ -157,7 +162,8 @@ def _must_say(phrase: re.Pattern[str], reply: str, changed: list[str], what: str
 
 def _claims(reply: str) -> bool:
     return any(
-        _CLAIM.search(clause) and not _FAILURE.search(clause) for clause in _CLAUSE.split(reply)
+        _CLAIM.search(clause) and not _FAILURE.search(clause) and not _NEGATION.search(clause)
+        for clause in _CLAUSE.split(reply)
     )
 
 

@@ -75,7 +75,7 @@ class ModelWriter:
         policy: str | None = None,
         seed: int = 0,
     ) -> None:
-        self.model = client.endpoint.model
+        self.name = client.endpoint.model
         self._client = client
         self._names = [str(tool.get("name")) for tool in tools]
         self._seed = seed
