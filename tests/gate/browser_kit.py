@@ -36,7 +36,15 @@ class Browser:
     @property
     def text(self) -> str:
         """What the page shows, as a person reads it."""
-        return str(self.run("return document.body.innerText"))
+        return str(self.run("return document.body ? document.body.innerText : ''"))
+
+    def shows(self, text: str) -> bool:
+        """Tell whether the page shows a text, now or before long: pages take time to load."""
+        for _ in range(200):
+            if text in self.text:
+                return True
+            time.sleep(0.05)
+        return False
 
     def run(self, script: str) -> Any:
         """Run a script in the page; the driver may do that where pages may not."""
@@ -47,7 +55,7 @@ class Browser:
         self._ask("POST", f"element/{self._find(selector)}/value", text=text)
 
     def click(self, selector: str) -> None:
-        """Click the one element a CSS selector finds, and wait for the page it leads to."""
+        """Click the one element a CSS selector finds."""
         self._ask("POST", f"element/{self._find(selector)}/click")
 
     def errors(self) -> list[str]:

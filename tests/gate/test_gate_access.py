@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import time
 from collections.abc import Callable
 from typing import Any
@@ -153,10 +154,36 @@ def test_account_names_are_checked(served: Any) -> None:
             asyncio.run(create_key(name, settings=served.settings))
 
 
-def test_a_refused_upload_is_answered_although_the_client_is_still_sending(user: Any) -> None:
-    with httpx.Client(base_url=user.http.base_url) as client:
-        reply = client.put("/upload/forged.1.x", content=b"x" * 8_000_000)
-    assert reply.status_code == 403
+@pytest.mark.parametrize("declared", [True, False], ids=["of known length", "in chunks"])
+def test_a_refusal_reaches_a_client_that_is_still_sending(
+    serve_with: Callable[..., Any], declared: bool
+) -> None:
+    gate = serve_with(max_traces_bytes=1_000_000)
+    key = gate.user().key
+    body = b"x" * 8_000_000
+    with httpx.Client(base_url=gate.origin, timeout=30) as client:
+        for method, path, headers, status in (
+            ("PUT", "/upload/forged.1.x", {}, 403),
+            ("POST", "/v1/traces", {}, 401),
+            ("POST", "/v1/traces", {"X-Api-Key": key, "Content-Type": "application/json"}, 413),
+            ("POST", "/v1/traces", {"X-Api-Key": key, "Content-Type": "text/plain"}, 415),
+            ("POST", "/datasets", {"X-Api-Key": key}, 413),
+            ("POST", "/sign-in", {"Content-Type": "application/x-www-form-urlencoded"}, 413),
+            ("POST", "/nowhere", {}, 404),
+            ("PUT", "/datasets", {}, 405),
+        ):
+            content = body if declared else iter([body[:3_000_000], body[3_000_000:]])
+            reply = client.request(method, path, headers=headers, content=content)
+            assert reply.status_code == status
+
+
+def test_a_client_that_asks_first_sends_nothing_in_vain(served: Any) -> None:
+    with socket.create_connection(("127.0.0.1", served.http.base_url.port), 10) as client:
+        client.sendall(
+            b"PUT /upload/forged HTTP/1.1\r\nHost: gate\r\nContent-Length: 99999999\r\n"
+            b"Expect: 100-continue\r\n\r\n"
+        )
+        assert client.recv(100).startswith(b"HTTP/1.1 403")
 
 
 def test_me_names_the_account_of_the_key(served: Any) -> None:

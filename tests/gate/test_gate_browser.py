@@ -44,6 +44,7 @@ def sign_in(browser: Browser, served: Served, user: User) -> None:
     browser.open(f"{served.origin}/")
     browser.type("input[name=key]", user.key)
     browser.click(".sign-in button")
+    assert browser.shows("Sign out")
 
 
 def test_from_signing_in_to_a_conversation_and_out(
@@ -52,10 +53,10 @@ def test_from_signing_in_to_a_conversation_and_out(
     first = user.push(jsonl(ROWS), name="night-1", purpose="train", agent="weather")
     user.push(jsonl(ROWS), name="night-2", purpose="train", parentDatasetId=first)
     sign_in(browser, served, user)
-    assert "Sign out" in browser.text
     cookie = browser.cookies()["whileai_gate"]
     assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Lax")
     browser.click("#lineage .chain li:first-child a")
+    assert browser.shows("Sample conversations")
     assert browser.url == f"{served.origin}/data/{first}"
     shown = browser.text
     for text in ("n = 20 in 4 tasks", "Rain in town 0?", "Let me look once more.", "Answer 19."):
@@ -67,12 +68,12 @@ def test_from_signing_in_to_a_conversation_and_out(
     )
     assert browser.run("return document.querySelectorAll('figure svg circle').length") == 4
     browser.click("details summary")
-    assert "town-3" in browser.text
+    assert browser.shows("hardest first\nTask")
     assert browser.errors() == []
     browser.click("header form button")
-    assert "Sign in" in browser.text
+    assert browser.shows("Account key or session token")
     browser.open(f"{served.origin}/data/{first}")
-    assert "no such dataset" in browser.text
+    assert browser.shows("no such dataset")
 
 
 def test_data_is_shown_and_never_run(browser: Browser, served: Served, user: User) -> None:
@@ -97,5 +98,5 @@ def test_a_form_on_another_site_signs_nobody_in(
     with driver.window() as browser:
         browser.open(trap.as_uri())
         browser.click("button")
-        assert "sent from another site" in browser.text
+        assert browser.shows("sent from another site")
         assert browser.cookies() == {}

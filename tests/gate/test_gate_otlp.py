@@ -195,6 +195,14 @@ def test_packed_and_unpacked_size_are_limited(serve_with: Callable[..., Any]) ->
     user.call("POST", "/v1/traces", 413, content=b" " * 1001, headers=headers)
 
 
+def test_a_silent_trace_of_a_conversation_does_not_take_its_row_away(user: Any) -> None:
+    told = send(user, chat("talk", "Snow?", "Yes.", 5, gen_ai__conversation__id="c1"))
+    send(user, span("silent", "GET /", 0, gen_ai__conversation__id="c1"))
+    (row,) = rows(user, told["datasetId"])
+    assert (row["prompt"], row["trace_id"]) == ("Snow?", trace_id("talk"))
+    assert traces(user) == [trace_id("talk")]
+
+
 def test_accounts_do_not_see_each_others_traces(user: Any, new_user: Callable[[], Any]) -> None:
     mine = send(user, chat("a", "Rain?", "No."))
     stranger = new_user()

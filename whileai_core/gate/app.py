@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
-from whileai_core.gate import jobs
+from whileai_core.gate import housekeeping, jobs
 from whileai_core.gate.hangup import HangUp
 from whileai_core.gate.http import error_response
 from whileai_core.gate.metrics import Metrics
@@ -31,6 +31,7 @@ from whileai_core.gate.routes import (
 )
 from whileai_core.gate.settings import GateSettings
 from whileai_core.gate.state import open_gate
+from whileai_core.gate.unread import DropUnread
 from whileai_core.gate.workers import HANDLERS
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def create_app(settings: GateSettings | None = None, *, works: bool = True) -> S
         async with open_gate(chosen) as gate:
             app.state.gate = gate
             if works:
-                async with jobs.at_work(gate, HANDLERS):
+                async with housekeeping.at_work(gate), jobs.at_work(gate, HANDLERS):
                     yield
             else:  # what an earlier process left; a short-lived one has no time for a loop
                 await jobs.run_due(gate, HANDLERS)
@@ -80,7 +81,11 @@ def create_app(settings: GateSettings | None = None, *, works: bool = True) -> S
     metrics = Metrics()
     app = Starlette(
         routes=[route for subject in _SUBJECTS for route in subject.routes],
-        middleware=[Middleware(HangUp), Middleware(RequestLog, metrics=metrics)],
+        middleware=[
+            Middleware(HangUp),
+            Middleware(DropUnread),
+            Middleware(RequestLog, metrics=metrics),
+        ],
         exception_handlers={HTTPException: _refused},
         lifespan=lifespan,
     )

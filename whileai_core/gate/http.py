@@ -13,7 +13,7 @@ from whileai_core.gate.accounts import KEYS, find_account
 from whileai_core.gate.permits import digest
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Mapping
 
     from starlette.requests import Request
 
@@ -161,19 +161,6 @@ def check_declared_length(request: Request, limit: int) -> None:
 def too_large(limit: int) -> HTTPException:
     """Return the answer to a body that is too long."""
     return HTTPException(413, f"the request body is larger than the limit of {limit} bytes")
-
-
-async def drain(stream: AsyncIterator[bytes], limit: int) -> None:
-    """Read and drop up to `limit` bytes.
-
-    A client that is still sending when the refusal comes sees a broken connection instead of
-    the reason.
-    """
-    seen = 0
-    async for chunk in stream:
-        seen += len(chunk)
-        if seen > limit:
-            return
 
 
 def absolute(request: Request, path: str) -> str:

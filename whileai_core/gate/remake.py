@@ -92,14 +92,15 @@ async def _publish(
 
 
 def _made(found: Mapping[str, Sequence[spans.Stored]]) -> list[_Made]:
-    rows = _rows_by_trace(found)
+    # A trace that says nothing has no part: a row must not begin in it, and be lost with it.
+    speaking = {
+        trace: stored for trace, stored in found.items() if any(one.has_content for one in stored)
+    }
+    rows = _rows_by_trace(speaking)
     made = []
-    for trace, stored in found.items():
-        if any(one.has_content for one in stored):
-            lines = [jsonio.dumps_line(row) for row in rows.get(trace, ())]
-            made.append(
-                _Made(trace, destination_of(stored), new_key(), b"".join(lines), len(lines))
-            )
+    for trace, stored in speaking.items():
+        lines = [jsonio.dumps_line(row) for row in rows.get(trace, ())]
+        made.append(_Made(trace, destination_of(stored), new_key(), b"".join(lines), len(lines)))
     return made
 
 

@@ -29,6 +29,7 @@ class GateSettings:
         max_line_bytes: Longest line of an upload; bounds the memory of its check.
         max_traces_bytes: Largest OTLP request, packed and unpacked.
         max_check_bytes: Largest request or dataset the publish gate is run over.
+        loose_span_seconds: How long a span is kept that belongs to no conversation.
         key_rate: Requests a second a key may make in the long run; 0 means any number.
         key_burst: Requests a key may make at once.
         failure_rate: Requests a second without a good credential that an address may make.
@@ -46,6 +47,7 @@ class GateSettings:
     max_line_bytes: int = 64 * MIB
     max_traces_bytes: int = 64 * MIB
     max_check_bytes: int = 64 * MIB
+    loose_span_seconds: float = 7 * 24 * 3600
     key_rate: float = 200
     key_burst: int = 2000
     failure_rate: float = 5
@@ -63,6 +65,7 @@ class GateSettings:
             origin=settings.gate_origin,
             max_upload_bytes=settings.gate_max_upload_bytes,
             max_traces_bytes=settings.gate_max_traces_bytes,
+            loose_span_seconds=settings.gate_loose_span_days * 24 * 3600,
             key_rate=settings.gate_key_rate,
             key_burst=settings.gate_key_burst,
             failure_rate=settings.gate_failure_rate,

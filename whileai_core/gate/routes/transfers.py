@@ -20,7 +20,6 @@ from whileai_core.gate.http import (
     JsonResponse,
     absolute,
     check_declared_length,
-    drain,
     gate_of,
     keyed,
 )
@@ -38,8 +37,6 @@ _UPLOAD, _PART = "upload", "part"
 _EMPTY = "empty"  # stands for the part of a set without any; clients expect one
 _JSONL = "application/jsonl"
 _CHUNK = 1024 * 1024
-_DRAIN = 32 * _CHUNK
-_PREVIEW_ROWS = 3
 
 
 def upload_url(request: Request, dataset: Dataset) -> str:
@@ -51,17 +48,6 @@ def upload_url(request: Request, dataset: Dataset) -> str:
 
 async def upload(request: Request) -> Response:
     """`PUT /upload/{token}`: stage the bytes; a repeated upload replaces the one before."""
-    stream = request.stream()
-    try:
-        await _stage(request, stream)
-    except HTTPException:
-        # A client that is still sending would see a broken connection instead of the reason.
-        await drain(stream, _DRAIN)
-        raise
-    return Response()
-
-
-async def _stage(request: Request, stream: AsyncIterator[bytes]) -> None:
     gate = gate_of(request)
     dataset_id = _permitted(request, _UPLOAD)
     check_declared_length(request, gate.settings.max_upload_bytes)
@@ -70,7 +56,7 @@ async def _stage(request: Request, stream: AsyncIterator[bytes]) -> None:
         await _uploadable(session, dataset_id)
         await note_writing(session, key)
     try:
-        blob = await receive_blob(gate, key, stream)
+        blob = await receive_blob(gate, key, request.stream())
     except BaseException:
         await collect(gate.database, gate.blobs, [key])
         raise
@@ -83,6 +69,7 @@ async def _stage(request: Request, stream: AsyncIterator[bytes]) -> None:
         raise
     # Any other failure may have come after the commit: the note decides, later.
     await collect(gate.database, gate.blobs, garbage)
+    return Response()
 
 
 async def _uploadable(session: AsyncSession, dataset_id: str) -> Dataset:
