@@ -55,6 +55,12 @@ _HOMES = {
     "register_agent": "whileai_core.platform",
     "unpublish": "whileai_core.platform",
     "update_dataset": "whileai_core.platform",
+    "evaluate": "whileai_core.simulation.evaluate",
+    "outcome_judge": "whileai_core.simulation.outcome",
+    "seeded_agent": "whileai_core.simulation.seeded",
+    "ChatEndpoint": "whileai_core.simulation.endpoint",
+    "ScoredData": "whileai_core.simulation.scored",
+    "Spend": "whileai_core.simulation.spend",
     "Row": "whileai_core.rows",
     "RowSet": "whileai_core.rowset",
     "RowSetStore": "whileai_core.rowset",
@@ -89,6 +95,12 @@ if TYPE_CHECKING:
     from whileai_core.rows import Row as Row
     from whileai_core.rowset import RowSet as RowSet
     from whileai_core.rowset import RowSetStore as RowSetStore
+    from whileai_core.simulation.endpoint import ChatEndpoint as ChatEndpoint
+    from whileai_core.simulation.evaluate import evaluate as evaluate
+    from whileai_core.simulation.outcome import outcome_judge as outcome_judge
+    from whileai_core.simulation.scored import ScoredData as ScoredData
+    from whileai_core.simulation.seeded import seeded_agent as seeded_agent
+    from whileai_core.simulation.spend import Spend as Spend
     from whileai_core.traces.dimensions import build_dimensions as build_dimensions
     from whileai_core.traces.dimensions import dimensions_from_traces as dimensions_from_traces
     from whileai_core.traces.harness import infer_harness as infer_harness

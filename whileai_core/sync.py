@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import whileai_core
 from whileai_core import platform
+from whileai_core.simulation import evaluate as _evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -80,6 +81,7 @@ catalog = _blocking(platform.catalog)
 datasets = _blocking(platform.datasets)
 delete_dataset = _blocking(platform.delete_dataset)
 delete_empty_datasets = _blocking(platform.delete_empty_datasets)
+evaluate = _blocking(_evaluation.evaluate)
 hf_publish = _blocking(platform.hf_publish)
 hf_publish_run = _blocking(platform.hf_publish_run)
 hf_status = _blocking(platform.hf_status)
