@@ -1,21 +1,16 @@
-"""The README of a dataset repository: what is in it and what proves it, made from the manifest.
-
-Ours stands between two markers. What people write around them, and their own fields of the
-metadata (a licence, say), is kept from version to version.
-"""
+"""The README of a dataset repository: what is in it and what proves it, made from the manifest."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.hub.columns import EXACT
+from whileai_core.hub.readme import parts_of, plain, written
 from whileai_core.quality import pass_rate_text
 
 if TYPE_CHECKING:
     from whileai_core.hub.manifest import Manifest
 
-NAME = "README.md"
-_BEGIN, _END = "<!-- whileai:begin -->", "<!-- whileai:end -->"
 _TAGS = ["agent-traces", "whileai"]
 _ORDER = {"train": 0, "holdout": 1, "eval": 2}
 
@@ -28,23 +23,8 @@ def card(repo_id: str, manifest: Manifest, former: bytes | None) -> bytes:
         manifest: What is in it after the push.
         former: The README before the push, if there is one.
     """
-    from huggingface_hub import CardData
-
-    their_metadata, their_text = parts_of(former or b"")
-    about = _metadata(their_metadata, manifest)
-    body = _around(their_text, _body(repo_id, manifest))
-    return f"---\n{CardData(**about).to_yaml()}\n---\n{body}".encode()
-
-
-def parts_of(readme: bytes) -> tuple[dict[str, Any], str]:
-    """Return the metadata and the text of a README; unreadable metadata counts as none."""
-    from huggingface_hub import DatasetCard
-
-    text = readme.decode("utf-8", "replace")
-    if not text.startswith("---"):
-        return {}, text
-    card: Any = DatasetCard(text, ignore_metadata_errors=True)
-    return card.data.to_dict(), card.text
+    metadata, text = parts_of(former)
+    return written(_metadata(metadata, manifest), text, _body(repo_id, manifest))
 
 
 def plot_name(split: str) -> str:
@@ -69,15 +49,6 @@ def _metadata(old: dict[str, Any], manifest: Manifest) -> dict[str, Any]:
     others = [config for config in configs if config is not default]
     tags = [tag for tag in old.get("tags") or () if tag not in _TAGS]
     return old | {"tags": [*tags, *_TAGS], "configs": [ours, *others]}
-
-
-def _around(text: str, ours: str) -> str:
-    block = f"{_BEGIN}\n{ours}\n{_END}"
-    before, begin, rest = text.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if begin and end:
-        return f"{before}{block}{after}"
-    return f"{text.rstrip()}\n\n{block}\n" if text.strip() else f"{block}\n"
 
 
 def _body(repo_id: str, manifest: Manifest) -> str:
@@ -105,12 +76,12 @@ def _body(repo_id: str, manifest: Manifest) -> str:
 def _what(manifest: Manifest, splits: list[str]) -> str:
     entries = [manifest.splits[split] for split in splits]
     agents = sorted({entry["agent"] for entry in entries if entry.get("agent")})
-    of_whom = f" of the agent {', '.join(map(_plain, agents))}" if agents else ""
+    of_whom = f" of the agent {', '.join(map(plain, agents))}" if agents else ""
     lines = [
         f"Conversations{of_whom}, one a row, published by whileai-pipelines. Every number below "
         "was computed from the rows themselves when they were pushed."
     ]
-    lines += [_plain(e["description"]) for e in entries if e.get("description")]
+    lines += [plain(e["description"]) for e in entries if e.get("description")]
     return "\n\n".join(dict.fromkeys(lines))
 
 
@@ -163,14 +134,14 @@ def _checks(manifest: Manifest, splits: list[str]) -> str:
             f"| {split} | {_gate(gate)} | {_leaks(entry['leakage'])} "
             f"| {_redaction(entry['numbers']['redaction'])} |"
         )
-        warnings += [f"- {split}: {_plain(warning)}" for warning in gate.get("warnings", ())]
+        warnings += [f"- {split}: {plain(warning)}" for warning in gate.get("warnings", ())]
     return "\n".join(lines) + ("\n\n" + "\n".join(warnings) if warnings else "")
 
 
 def _gate(gate: dict[str, Any]) -> str:
     if not gate["checked"]:
         return f"not checked: {gate['why']}"
-    return "passed" if gate["ok"] else f"refused: {_plain(gate['refusal'])}"
+    return "passed" if gate["ok"] else f"refused: {plain(gate['refusal'])}"
 
 
 def _leaks(leakage: dict[str, dict[str, Any]]) -> str:
@@ -199,7 +170,7 @@ def _lineage(manifest: Manifest, splits: list[str]) -> str:
         entry = manifest.splits[split]
         lines.append(
             f"| {split} | `{entry['datasetId']}` | {_code(entry.get('parentDatasetId'))} "
-            f"| {_plain(entry['name'])} | `{entry['sha256']}` |"
+            f"| {plain(entry['name'])} | `{entry['sha256']}` |"
         )
     return "\n".join(lines)
 
@@ -238,12 +209,6 @@ def _changes(manifest: Manifest, splits: list[str]) -> str:
 
 def _ordered(manifest: Manifest) -> list[str]:
     return sorted(manifest.splits, key=lambda split: (_ORDER.get(split, 3), split))
-
-
-def _plain(text: str) -> str:
-    """Return somebody's words so that they neither break a table nor open a tag."""
-    line = " ".join(text.split())
-    return line.replace("|", "\\|").replace("<", "&lt;")
 
 
 def _code(text: str | None) -> str:

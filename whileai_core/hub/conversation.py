@@ -22,7 +22,8 @@ def messages_of(row: Row) -> list[dict[str, Any]]:
     system, prompt, final = (row.get(key) for key in ("system", "prompt", "final_text"))
     if isinstance(system, str) and system:
         messages.append({"role": "system", "content": system})
-    steps = [step for step in row.get("steps") or () if isinstance(step, dict)]
+    listed = row.get("steps")
+    steps = [s for s in listed if isinstance(s, dict)] if isinstance(listed, list) else []
     if isinstance(prompt, str) and prompt and not (steps and steps[0].get("user") == prompt):
         messages.append({"role": "user", "content": prompt})
     for number, step in enumerate(steps):

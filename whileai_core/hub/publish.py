@@ -21,6 +21,7 @@ from whileai_core.hub.manifest import Manifest
 from whileai_core.hub.measure import leakage, measure, prompts_in
 from whileai_core.hub.parquet import Shards, pyarrow, write_shards
 from whileai_core.hub.readback import texts_in
+from whileai_core.hub.readme import NAME as README
 from whileai_core.quality import pass_rate_plot, task_rates
 
 if TYPE_CHECKING:
@@ -157,9 +158,9 @@ class _Work:
             "diff": self._diff(repo, manifest.splits.get(split)),
         }
         after = Manifest(manifest.splits | others, manifest.history).with_split(split, entry)
-        readme = card.card(repo.id, after, self._hub.read(repo, card.NAME))
+        readme = card.card(repo.id, after, self._hub.read(repo, README))
         add: dict[str, Any] = {path: str(file) for path, file in shards.files.items()}
-        add |= {MANIFEST: after.to_bytes(), card.NAME: readme}
+        add |= {MANIFEST: after.to_bytes(), README: readme}
         if numbers["graded"]:
             title = f"Pass rate by task, {split}"
             plot = pass_rate_plot(task_rates(per_task), title=title)
