@@ -92,6 +92,15 @@ def sweep_temporaries(folder: Path) -> int:
     return removed
 
 
+def sweep_beside(path: Path) -> None:
+    """Remove what dead processes of this host have left of writing `path`."""
+    with suppress(OSError):
+        for other in path.parent.iterdir():
+            name = other.name
+            if name.startswith(f".{path.name}.") and owner_is_gone(name.removesuffix(".tmp")):
+                other.unlink(missing_ok=True)
+
+
 def _alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)

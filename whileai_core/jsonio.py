@@ -155,6 +155,39 @@ def _cleaned(value: Any) -> Any:
     return value if value is None or isinstance(value, int) else str(value)
 
 
+def textual(value: Any) -> Any:
+    """Return a copy in which dates, sets, bytes and whatever else is no JSON stand as text.
+
+    Keys become text too. NaN, infinities and lone surrogates stay as they are: for them there is
+    no text that reads back as what it was. Sets are sorted, so that equal ones give equal text.
+
+    Raises:
+        ValueError: The value is nested too deep (`TOO_DEEP`).
+    """
+    try:
+        return _textual(value)
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
+
+
+def _textual(value: Any) -> Any:
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, dict):
+        return {_key_text(key): _textual(child) for key, child in value.items()}
+    if isinstance(value, list | tuple):
+        return [_textual(child) for child in value]
+    if isinstance(value, set | frozenset):
+        return "{" + ", ".join(sorted(map(repr, value))) + "}"
+    return str(value)
+
+
+def _key_text(key: object) -> str:
+    if key is None or isinstance(key, bool):
+        return {None: "null", True: "true", False: "false"}[key]
+    return str(key)
+
+
 def text(value: object) -> str:
     """Write one value as JSON text, spaced as the standard library spaces it.
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from whileai_core import errors, jsonio, sync
+from whileai_core.atomic import owner_tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,6 +86,35 @@ def test_what_json_or_schema_cannot_carry_is_refused_before_anything_is_sent(
     with pytest.raises(errors.InputError, match=message):
         sync.push_rows(rows, "set")
     assert platform.seen == []
+
+
+def test_what_json_cannot_carry_is_text_for_who_asks(platform: FaultPlatform) -> None:
+    row = {
+        "prompt": "q",
+        "at": datetime.date(2026, 1, 1),
+        "tags": {"b", "a"},
+        "raw": b"x",
+        1: {None: (1, True), True: 2.5},
+    }
+    first = sync.push_rows([row], "set", lossy=True)
+    assert uploaded(platform, first["datasetId"]) == [
+        {
+            "prompt": "q",
+            "at": "2026-01-01",
+            "tags": "{'a', 'b'}",
+            "raw": "b'x'",
+            "1": {"null": [1, True], "true": 2.5},
+        }
+    ]
+    assert row["tags"] == {"b", "a"}
+    assert sync.push_rows([row], "set", lossy=True)["datasetId"] == first["datasetId"]
+    for lost in (float("nan"), float("-inf"), "\ud800"):
+        with pytest.raises(errors.InputError, match=r"row 1: \$\.x\[0\]"):
+            sync.push_rows([row, {"x": (lost,)}], "set", lossy=True)
+    circle: dict[str, Any] = {"prompt": "q"}
+    circle["me"] = circle
+    with pytest.raises(errors.InputError, match="row 0"):
+        sync.push_rows([circle], "set", lossy=True)
 
 
 @pytest.mark.parametrize(
@@ -251,6 +283,29 @@ def test_a_set_deleted_meanwhile_is_pushed_anew(platform: FaultPlatform) -> None
     platform.sets.clear()
     entry = sync.push_rows(ROWS, "set")
     assert [row["datasetId"] for row in platform.ready] == [entry["datasetId"]]
+
+
+def test_journals_nobody_goes_on_with_are_given_up(
+    platform: FaultPlatform, clean_environment: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    platform.fault("PUT", "/upload/.*", status=413, times=2)
+    for name in ("old", "young"):
+        with pytest.raises(errors.Refused):
+            sync.push_rows(ROWS, name)
+    old, young = sorted(journals(clean_environment), key=lambda path: path.stat().st_mtime)
+    long_ago = time.time() - 31 * 24 * 3600
+    os.utime(old, (long_ago, long_ago))
+    host, _, tag = owner_tag().split(".")
+    half_written = young.with_name(f".x.json.{host}.{2**22 + 1}.{tag}.tmp")  # no process has that
+    half_written.touch()
+    (clean_environment / "pushes" / f".y.json.{owner_tag()}.tmp").touch()  # is being written
+    sync.push_rows(ROWS, "other")
+    left = {path.name for path in journals(clean_environment)}
+    assert young.name in left
+    assert not {old.name, half_written.name} & left
+    assert len(left) == 2
+    assert "dataset ds_1 was left at the stage upload" in caplog.text
+    assert sync.push_rows(ROWS, "young")["datasetId"] == "ds_2"
 
 
 def test_a_home_that_cannot_be_written_shows_before_anything_is_created(

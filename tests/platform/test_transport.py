@@ -14,7 +14,7 @@ import pytest
 from fault_platform import KEY, SIGNATURE
 
 from whileai_core import errors, sync
-from whileai_core.platform import _retry
+from whileai_core.platform import _retry, counters
 
 if TYPE_CHECKING:
     from fault_platform import FaultPlatform
@@ -193,3 +193,41 @@ def test_error_bodies_are_parsed_before_they_are_cut(platform: FaultPlatform) ->
     assert caught.value.code == "too_big"
     assert "the set is too big" in str(caught.value)
     assert len(str(caught.value)) < 600
+
+
+def test_requests_are_counted_by_route_and_told_without_ids_or_secrets(
+    platform: FaultPlatform, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    before = counters()
+    platform.fault("POST", "/datasets/.*/finalize", status=503)
+    entry = sync.push_rows(ROWS, "set")
+    sync.pull(entry["datasetId"])
+    with pytest.raises(errors.NotFound):
+        sync.profile("ds_missing")
+    after = counters()
+
+    def grown(route: str) -> list[float]:
+        old = before.get(route, {})
+        names = ("attempts", "retries", "failures")
+        return [after[route][name] - old.get(name, 0) for name in names]
+
+    assert grown("POST /datasets") == [1, 0, 0]
+    assert grown("POST /datasets/{id}/finalize") == [2, 1, 1]
+    assert grown("GET /datasets/{id}/profile") == [1, 0, 1]
+    assert grown("PUT presigned") == grown("GET presigned") == [1, 0, 0]
+    size = platform.sets[entry["datasetId"]]["sizeBytes"]
+    assert after["PUT presigned"]["bytes_sent"] >= size
+    assert after["GET presigned"]["bytes_received"] >= size
+    told = [record for record in caplog.records if record.name == "whileai_core.platform.requests"]
+    finalized = [r for r in told if r.http_route == "/datasets/{id}/finalize"]
+    assert [(r.http_status, r.attempt, r.levelname) for r in finalized] == [
+        (503, 1, "INFO"),
+        (200, 2, "DEBUG"),
+    ]
+    ids = {seen.headers.get("x-request-id") for seen in platform.calls("POST", ".*/finalize")}
+    assert {record.request_id for record in finalized} == ids
+    everything = " ".join(f"{record.getMessage()} {record.__dict__}" for record in caplog.records)
+    for secret in (KEY, SIGNATURE):
+        assert secret not in everything
+    assert entry["datasetId"] not in " ".join(record.getMessage() for record in told)

@@ -21,6 +21,7 @@ from whileai_core.platform._delegated import (
     refresh_delegated_credential,
 )
 from whileai_core.platform._hub import hf_publish, hf_publish_run, hf_status, import_hf
+from whileai_core.platform._observe import counters
 from whileai_core.platform._pull import iter_rows, pull
 from whileai_core.platform._push import push_file, push_rows
 
@@ -28,6 +29,7 @@ __all__ = [
     "DelegatedCredentials",
     "agents",
     "catalog",
+    "counters",
     "datasets",
     "delete_dataset",
     "delete_empty_datasets",

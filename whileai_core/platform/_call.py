@@ -25,6 +25,7 @@ class Call:
     """One logical request, whatever number of attempts it takes.
 
     Attributes:
+        route: What it asks for, without ids: for counters and logs.
         replayable: Doing it twice is the same as doing it once.
         idempotency_key: Lets a server that honours it take a repeat for the first one.
         probe: Ask a server not heard of yet whether it honours the key, before a repeat.
@@ -34,6 +35,7 @@ class Call:
 
     method: str
     url: str
+    route: str = "presigned"
     headers: Mapping[str, str] = field(default_factory=dict)
     content: Callable[[], bytes | AsyncIterator[bytes]] = bytes
     presigned: bool = False

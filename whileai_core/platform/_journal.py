@@ -2,20 +2,27 @@
 
 One small file per push under `<home>/pushes`, named after content, metadata and platform. It is
 readable by its owner only: the upload address in it is a permission. A push that is complete
-has no journal.
+has no journal; one that nobody has gone on with for a month is given up.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import logging
+import time
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from whileai_core import jsonio
-from whileai_core.atomic import write_atomic
+from whileai_core.atomic import sweep_temporaries, write_atomic
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+_GIVEN_UP_SECONDS = 30 * 24 * 3600
+
+log = logging.getLogger(__name__)
 
 Stage: TypeAlias = Literal["create", "upload", "finalize", "ready"]
 
@@ -45,17 +52,13 @@ class PushJournal:
     def __init__(self, home: Path, base_url: str, push_key: str) -> None:
         name = hashlib.sha256(f"{base_url}\n{push_key}".encode()).hexdigest()[:40]
         self._path = home / "pushes" / f"{name}.json"
+        _sweep(self._path.parent)
         self.push_key = push_key
         self.progress = self._load()
         self.resumed = self.progress.dataset_id is not None
 
     def _load(self) -> Progress:
-        known = {field.name for field in fields(Progress)}
-        try:
-            record = jsonio.loads(self._path.read_bytes())
-            return Progress(**{key: record[key] for key in record if key in known})
-        except (OSError, ValueError, TypeError):
-            return Progress()
+        return _read(self._path) or Progress()
 
     def save(self) -> None:
         """Write the progress down, whole or not at all.
@@ -80,3 +83,29 @@ class PushJournal:
         """The key sent with a create: the same for every attempt of the same push."""
         generation = self.progress.generation
         return f"{self.push_key}-{generation}" if generation else self.push_key
+
+
+def _read(path: Path) -> Progress | None:
+    known = {field.name for field in fields(Progress)}
+    try:
+        record = jsonio.loads(path.read_bytes())
+        return Progress(**{key: record[key] for key in record if key in known})
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _sweep(folder: Path) -> None:
+    """Remove journals that were given up, and half-written ones of processes that are gone."""
+    with contextlib.suppress(OSError):
+        sweep_temporaries(folder)
+        for path in folder.glob("*.json"):
+            if time.time() - path.stat().st_mtime <= _GIVEN_UP_SECONDS:
+                continue
+            progress = _read(path)
+            path.unlink(missing_ok=True)
+            if progress is not None and progress.dataset_id is not None:
+                log.warning(
+                    "a push of a month ago was never finished; dataset %s was left at the stage %s",
+                    progress.dataset_id,
+                    progress.stage,
+                )

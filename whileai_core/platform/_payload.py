@@ -115,7 +115,7 @@ class SplitRows:
 
 
 def spool_rows(
-    rows: Iterable[Row], *, fraction: float | None, count_tasks: bool, where: str
+    rows: Iterable[Row], *, fraction: float | None, count_tasks: bool, lossy: bool, where: str
 ) -> SplitRows:
     """Write rows as strict JSON Lines, checked, each to its side; order is kept.
 
@@ -123,6 +123,7 @@ def spool_rows(
         rows: Any iterable; it is read once.
         fraction: Share of tasks to hold out, or None.
         count_tasks: Whether to count the tasks of the main side as well.
+        lossy: Whether values JSON cannot carry are written as text.
         where: The operation, for messages.
 
     Raises:
@@ -131,7 +132,8 @@ def spool_rows(
     """
     split = SplitRows()
     try:
-        _fill(split, rows, fraction, count_tasks, where)
+        readable = _as_text(rows, where) if lossy else rows
+        _fill(split, readable, fraction, count_tasks, where)
         if fraction is not None and not split.main.rows:
             raise InputError(
                 f"{where}: holdout={fraction} leaves no training rows; push more tasks or hold "
@@ -163,6 +165,14 @@ def _fill(
             side.tasks.add(row)
     if bad:
         raise SchemaInvalid(f"schema_invalid in {where}: {'; '.join(bad)}")
+
+
+def _as_text(rows: Iterable[Row], where: str) -> Iterator[Row]:
+    for index, row in enumerate(rows):
+        try:
+            yield jsonio.textual(row)
+        except ValueError as error:
+            raise InputError(f"{where}: row {index}: {error}; nothing was sent") from None
 
 
 def _line(row: Row, index: int, where: str) -> bytes:

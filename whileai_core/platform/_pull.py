@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 from anyio import to_thread
 
 from whileai_core import jsonio
-from whileai_core.atomic import atomic_file
+from whileai_core.atomic import atomic_file, sweep_beside
 from whileai_core.errors import BadReply, InputError, NotAuthenticated, NotFound
 from whileai_core.platform._connect import connect
 from whileai_core.platform._parts import write_parts
@@ -63,6 +63,7 @@ async def pull(
     target = _checked_target(path)
     async with connect(api_key, key="optional") as platform:
         fetch = await _source(platform, dataset_id, allow_public)
+        await to_thread.run_sync(sweep_beside, target.resolve())
         with atomic_file(target) as file:
             await write_parts(platform, fetch, file)
     return path

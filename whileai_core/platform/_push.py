@@ -44,6 +44,7 @@ async def push_rows(
     holdout: float | None = None,
     publish: bool = False,
     timeout: float | None = None,
+    lossy: bool = False,
 ) -> dict[str, Any]:
     """Upload rows as one dataset, or as a training set and a linked holdout set.
 
@@ -70,6 +71,8 @@ async def push_rows(
         holdout: Share of tasks to hold out, decided by a hash of the task.
         publish: Put the training set into the public catalog.
         timeout: Seconds the upload may take; default 120 plus 4 per megabyte.
+        lossy: Write dates, sets, bytes and keys that are no text as text, instead of refusing
+            the row. NaN, infinities and lone surrogates are refused all the same.
 
     Returns:
         The dataset as the platform describes it, with `datasetId` and `name`; `holdout` (entry
@@ -107,7 +110,11 @@ async def push_rows(
     async with connect(api_key) as platform:
         split = await to_thread.run_sync(
             lambda: spool_rows(
-                rows, fraction=fraction, count_tasks=purpose == "holdout", where="push_rows"
+                rows,
+                fraction=fraction,
+                count_tasks=purpose == "holdout",
+                lossy=lossy,
+                where="push_rows",
             )
         )
         try:

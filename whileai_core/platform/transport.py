@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import logging
 import uuid
-from contextvars import ContextVar
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -26,6 +25,7 @@ from whileai_core.errors import BadReply, InputError, NotFound, PlatformError, U
 from whileai_core.platform import _retry
 from whileai_core.platform._call import REQUEST_SECONDS, Call, Deadline
 from whileai_core.platform._failures import Failed, connection_error, status_error
+from whileai_core.platform._observe import observed, route_of
 from whileai_core.platform._redact import Redactor
 from whileai_core.platform._target import is_safe, origin_of
 
@@ -42,18 +42,6 @@ _REPLY_LIMIT = 256 << 20
 _HOPELESS = (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.InvalidURL)
 
 log = logging.getLogger(__name__)
-
-_silent: ContextVar[bool] = ContextVar("whileai_silent_httpx", default=False)
-
-
-class _NotOurs(logging.Filter):
-    """Keep httpx from logging our requests: it writes presigned addresses in full."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return not _silent.get()
-
-
-logging.getLogger("httpx").addFilter(_NotOurs())
 
 
 class Transport:
@@ -92,8 +80,8 @@ class Transport:
     ) -> Reply:
         """Read one object."""
         headers = self._headers(None if public else self._credential)
-        call = Call(method="GET", url=self._url(path, query), headers=headers)
-        return await self._json(call)
+        url = self._url(path, query)
+        return await self._json(Call(method="GET", url=url, route=route_of(path), headers=headers))
 
     async def delete(self, *path: str, missing_ok: bool = False) -> Reply:
         """Delete one thing; "not found" in answer to a repeat means the first try worked.
@@ -103,6 +91,7 @@ class Transport:
         call = Call(
             method="DELETE",
             url=self._url(path),
+            route=route_of(path),
             headers=self._headers(self._credential),
             done_when_repeated=frozenset({404, 410}),
         )
@@ -138,6 +127,7 @@ class Transport:
         call = Call(
             method="POST",
             url=self._url(path),
+            route=route_of(path),
             headers=headers,
             content=lambda: content,
             replayable=replayable,
@@ -248,7 +238,7 @@ class Transport:
         with deadline.scope:
             for attempt in range(1, call.tries + 1):
                 try:
-                    return await self._attempt(call, read, deadline)
+                    return await self._attempt(call, read, deadline, attempt)
                 except Failed as failed:
                     last = failed.error
                     if attempt > 1 and last.status in call.done_when_repeated and when_repeated:
@@ -278,10 +268,14 @@ class Transport:
     async def _ask_about_keys(self, key: str) -> None:
         headers = self._headers(self._credential) | {"Idempotency-Key": key}
         call = Call(
-            method="GET", url=self._url(("datasets",)), headers=headers, idempotency_key=key
+            method="GET",
+            url=self._url(("datasets",)),
+            route="/datasets",
+            headers=headers,
+            idempotency_key=key,
         )
         try:
-            await self._attempt(call, _read_nothing, Deadline(REQUEST_SECONDS))
+            await self._attempt(call, _read_nothing, Deadline(REQUEST_SECONDS), 1)
         except Failed:
             log.debug("could not ask the server about idempotency keys")
 
@@ -290,27 +284,32 @@ class Transport:
         call: Call,
         read: Callable[[httpx.Response, Deadline], Awaitable[T]],
         deadline: Deadline,
+        number: int,
     ) -> T:
         request_id = uuid.uuid4().hex
         headers = dict(call.headers)
         if not call.presigned:
             headers["X-Request-Id"] = request_id
-        silent = _silent.set(True)
         response: httpx.Response | None = None
-        try:
-            request = httpx.Request(call.method, call.url, headers=headers, content=call.content())
-            response = await self._client.send(request, stream=True)
-            self._note_echo(call, response)
-            if not response.is_success:
-                raise await self._failed_status(call, response, request_id)
-            return await read(response, deadline)
-        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
-            raise self._failed_connection(call, error, request_id) from None
-        finally:
-            _silent.reset(silent)
-            if response is not None:
-                with anyio.CancelScope(shield=True):
-                    await response.aclose()
+        with observed(call, number, request_id) as attempt:
+            try:
+                content = call.content()
+                request = httpx.Request(call.method, call.url, headers=headers, content=content)
+                response = await self._client.send(request, stream=True)
+                attempt.status = response.status_code
+                self._note_echo(call, response)
+                if not response.is_success:
+                    raise await self._failed_status(call, response, request_id)
+                result = await read(response, deadline)
+                attempt.failed = False
+                return result
+            except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+                raise self._failed_connection(call, error, request_id) from None
+            finally:
+                if response is not None:
+                    attempt.bytes_received = response.num_bytes_downloaded
+                    with anyio.CancelScope(shield=True):
+                        await response.aclose()
 
     def _note_echo(self, call: Call, response: httpx.Response) -> None:
         key = call.idempotency_key
