@@ -51,7 +51,6 @@ class Repo:
     head: str
     private: bool
     files: list[str] = field(repr=False)
-    card: dict[str, Any] = field(repr=False)
 
 
 class Hub:
@@ -112,9 +111,8 @@ class Hub:
             repo_type=kind,
             revision=revision,
         )
-        card = info.card_data.to_dict() if info.card_data is not None else {}
         files = [sibling.rfilename for sibling in info.siblings or ()]
-        return Repo(repo_id, kind, str(info.sha), bool(info.private), files, card)
+        return Repo(repo_id, kind, str(info.sha), bool(info.private), files)
 
     def read(self, repo: Repo, path: str) -> bytes | None:
         """Return a small file of a repository; None when it has none of that name."""

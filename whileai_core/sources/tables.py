@@ -7,6 +7,7 @@ import datetime
 import decimal
 from typing import TYPE_CHECKING, Any
 
+from whileai_core import jsonio
 from whileai_core.errors import MissingExtra
 from whileai_core.sources.items import Origin, Record, Reject
 
@@ -38,9 +39,13 @@ def table_records(file: BinaryIO, name: str, head: bytes) -> Iterator[Record | R
     number = 0
     try:
         for batch in _batches(file, head):
+            kinds = _json_kinds(batch.schema)
             for value in batch.to_pylist():
                 number += 1
-                yield Record(_plain(value), Origin(name, f"item {number}"))
+                row = _plain(value)
+                for key in kinds.keys() & row.keys():
+                    row[key] = _parsed(row[key], kinds[key])
+                yield Record(row, Origin(name, f"item {number}"))
     except (pa.ArrowException, OSError, ValueError) as error:
         detail = f"the table is damaged: {error}"
         yield Reject("corrupt", detail, Origin(name, f"item {number + 1}"), "")
@@ -62,6 +67,27 @@ def _batches(file: BinaryIO, head: bytes) -> Iterator[Any]:
     for batch in batches:
         for start in range(0, batch.num_rows, _ROWS_AT_ONCE):
             yield batch.slice(start, _ROWS_AT_ONCE)
+
+
+def _json_kinds(schema: Any) -> dict[str, Any]:
+    """Return the columns that hold JSON text somewhere, and their types."""
+    return {field.name: field.type for field in schema if "arrow.json" in str(field.type)}
+
+
+def _parsed(value: Any, kind: Any) -> Any:
+    """Read the JSON texts in a value of a type that says it has some."""
+    import pyarrow.types as types
+
+    if isinstance(value, list):
+        return [_parsed(item, kind.value_type) for item in value]
+    if isinstance(value, dict):
+        return {key: _parsed(child, kind.field(key).type) for key, child in value.items()}
+    if not isinstance(value, str) or types.is_string(kind):
+        return value
+    try:
+        return jsonio.loads(value)
+    except ValueError:
+        return value
 
 
 def _plain(value: Any) -> Any:
