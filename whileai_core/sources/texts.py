@@ -11,7 +11,7 @@ from whileai_core import jsonio
 from whileai_core.sources.compression import BrokenStream
 from whileai_core.sources.items import Ignored, Origin, Record, Reject
 from whileai_core.sources.limits import raw_text
-from whileai_core.sources.lines import Piece, line_blocks
+from whileai_core.sources.lines import BLOCK_BYTES, Piece, line_blocks
 from whileai_core.sources.otlp import starts_batch
 
 if TYPE_CHECKING:
@@ -69,51 +69,51 @@ def text_parts(
 
 def _head(stream: ByteStream, limits: Limits) -> tuple[bytes, bool, BrokenStream | None]:
     """Read until the first line is whole; tell whether that was everything."""
-    pieces: list[bytes] = []
-    size = 0
+    pieces = io.BytesIO()  # grows in place: a document may be most of what there is memory for
     whole_line = False
-    while size <= limits.record_bytes and (size < _HEAD_BYTES or not whole_line):
+    while pieces.tell() <= limits.record_bytes and (pieces.tell() < _HEAD_BYTES or not whole_line):
         try:
-            data = stream.read1(max(_HEAD_BYTES, size))
+            data = stream.read1(BLOCK_BYTES)
         except BrokenStream as error:
-            return b"".join(pieces), True, error
+            return pieces.getvalue(), True, error
         if not data:
-            return b"".join(pieces), True, None
-        pieces.append(data)
-        size += len(data)
+            return pieces.getvalue(), True, None
+        pieces.write(data)
         whole_line = whole_line or b"\n" in data.lstrip()
-    return b"".join(pieces), False, None
+    return pieces.getvalue(), False, None
 
 
 def _rest(
     stream: ByteStream, head: bytes, limits: Limits, broken: BrokenStream | None
 ) -> tuple[bytes, BrokenStream | None]:
     """Read a document to its end, or to the limit."""
-    pieces = [head]
-    left = limits.record_bytes - len(head)
+    pieces = io.BytesIO(head)
+    pieces.seek(len(head))
     while broken is None:
         try:
-            data = stream.read1(1024 * 1024)
+            data = stream.read1(BLOCK_BYTES)
         except BrokenStream as error:
             broken = error
             break
         if not data:
             break
-        pieces.append(data)
-        left -= len(data)
-        if left < 0:
+        pieces.write(data)
+        if pieces.tell() > limits.record_bytes:
             detail = f"one document of more than {limits.record_bytes} bytes"
-            return b"".join(pieces), BrokenStream("too_large", detail)
-    return b"".join(pieces), broken
+            return pieces.getvalue(), BrokenStream("too_large", detail)
+    return pieces.getvalue(), broken
 
 
 def _layout(head: bytes, ended: bool) -> str:
     """Tell `lines`, `document` or `unknown` from the beginning of a text."""
+    start = head.lstrip()[:1]
+    end = head.find(b"\n")
+    if ended and start in (b"{", b"[") and (end < 0 or not head[end:].strip()):
+        return "document"  # on one line: no copy of it is made
     lines = head.split(b"\n")
     if not ended:
         lines.pop()  # may go on
     lines = [line for line in map(bytes.strip, lines[: 4 * _LINES_TRIED]) if line]
-    start = head.lstrip()[:1]
     if not lines:
         return "document" if start in (b"{", b"[") else "unknown"
     first = lines[0]
