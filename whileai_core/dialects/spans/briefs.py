@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from whileai_core.dialects.instants import nanoseconds
 from whileai_core.dialects.spans.facts import FIRST_OF
 from whileai_core.dialects.spans.histories import Passage
 from whileai_core.dialects.spans.identity import span_id
-from whileai_core.dialects.spans.kinds import AGENT, MODEL, TOOL
+from whileai_core.dialects.spans.kinds import AGENT, CHAIN, MODEL, TOOL
 from whileai_core.dialects.spans.reader import guess_kind, settle
 from whileai_core.dialects.spans.reading import READING_OF, Reading
 from whileai_core.dialects.spans.spellings import failure_in
@@ -30,14 +31,14 @@ def facts_in(at: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
     return tuple((field, index) for field, index in at.items() if field in _FACTS)
 
 
-def part_of(fields: Set[str]) -> str:
-    """Return `Plan.part` for these fields."""
+def part_in(kind: str, fields: Set[str]) -> str:
+    """Return the part of a span of this kind with these fields: see `Brief.part`."""
     own = fields - _SAID_BY_ALL
-    if _MODEL_NEEDS <= own <= _MODEL_NEEDS | _TOKENS:
+    if kind == MODEL and _MODEL_NEEDS <= own <= _MODEL_NEEDS | _TOKENS:
         return MODEL
-    if _TOOL_NEEDS <= own <= _TOOL_NEEDS | {"tool_status"}:
+    if kind == TOOL and _TOOL_NEEDS <= own <= _TOOL_NEEDS | {"tool_status"}:
         return TOOL
-    return "" if own else AGENT
+    return AGENT if kind in (AGENT, CHAIN) and not own else ""
 
 
 class Plan(NamedTuple):
@@ -47,7 +48,7 @@ class Plan(NamedTuple):
 
     Attributes:
         kind: Place in the list of the attribute that names the kind, -1 for none.
-        kinds: Its values and what they mean.
+        kinds: Its values and what they mean: kind, and `Brief.part`.
         texts, ints: Take the attributes with texts, and with integers, out of the list.
         others: Places in the list of the other values.
         rewards: Place and name of attributes that may hold the reward, by precedence.
@@ -57,14 +58,12 @@ class Plan(NamedTuple):
         asked, answered: Index of the messages given to a model and of those it gave; -1 if they
             are no texts.
         facts: Field and index of the values that a row takes from the first span to say them.
-        part: What a span with these values can be in a straight conversation: MODEL, TOOL, AGENT
-            for a frame that only names itself, or "" if it says more than any of these.
     """
 
     kind: int
-    kinds: Mapping[str, str]
+    kinds: Mapping[str, tuple[str, str]]
     texts: Callable[[list[Any]], Sequence[Any]]
-    ints: Callable[[list[Any]], Sequence[Any]]
+    ints: Callable[[list[Any]], Sequence[Any]] | None
     others: tuple[int, ...]
     rewards: tuple[tuple[int, str], ...]
     fields: tuple[str, ...]
@@ -73,26 +72,28 @@ class Plan(NamedTuple):
     asked: int
     answered: int
     facts: tuple[tuple[str, int], ...]
-    part: str
 
 
 class Brief(NamedTuple):
-    """A usual span by its plan; ids of spans as written.
+    """A usual span by its plan; ids of spans and the end as written.
 
     Attributes:
+        part: What it is in a straight conversation: MODEL, TOOL, AGENT for a frame that only
+            names itself, or "" if it says more than any of these.
         values: By `plan.fields`. The messages a model was given are None if `history` holds them,
             those it gave are a `Passage` while a later history holds them.
         reward: The reward and the attribute that held it.
     """
 
     start: int
-    end: int
+    end: Any
     trace: str
     span: Any
     parent: Any
     name: str
     status: Any
     kind: str
+    part: str
     conversation: Any
     history: History | None
     reward: tuple[int | float, str] | None
@@ -115,7 +116,7 @@ class Brief(NamedTuple):
             span_id(self.span),
             span_id(self.parent),
             self.start,
-            self.end,
+            nanoseconds(self.end),
             self.name,
             failed,
             message,

@@ -18,7 +18,7 @@ from whileai_core.dialects.spans.calls import ended_run
 from whileai_core.dialects.spans.facts import FIRST_OF, count, place_facts
 from whileai_core.dialects.spans.histories import Passage
 from whileai_core.dialects.spans.identity import are_usual_span_ids, span_id
-from whileai_core.dialects.spans.kinds import AGENT, CHAIN, MODEL, TOOL
+from whileai_core.dialects.spans.kinds import AGENT, MODEL, TOOL
 from whileai_core.dialects.spans.plain import names_only, plain_events
 from whileai_core.dialects.spans.spellings import failure_in
 from whileai_core.dialects.spans.values import decoded
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from whileai_core.dialects.spans.reading import Reading
     from whileai_core.rows import Row, Step
 
-_FRAMES = (AGENT, CHAIN)
 _by_start = attrgetter("start")
 _by_span = attrgetter("span")
 _by_parent = attrgetter("parent")
@@ -59,25 +58,16 @@ def _in_order(members: Sequence[Brief | Reading]) -> list[Brief]:
     Raises:
         _NotStraight: It is not so, or a span was delivered twice.
     """
-    ordered: list[Brief] = []
-    frames = set()
-    last = None
-    for member in sorted(members, key=_by_start):
-        if type(member) is not Brief or member.start == last:
-            raise _NotStraight
-        last = member.start
-        if member.plan.part == AGENT and member.kind in _FRAMES:
-            frames.add(member.span)
-        elif member.kind != member.plan.part:
-            raise _NotStraight
-        ordered.append(member)
-    spans = set(map(_by_span, ordered))
-    if len(spans) < len(ordered) or not are_usual_span_ids(spans):
+    ordered = sorted(members, key=_by_start)
+    briefs = [member for member in ordered if type(member) is Brief and member.part]
+    spans = set(map(_by_span, briefs))
+    if not len(members) == len(briefs) == len(spans) == len(set(map(_by_start, briefs))):
         raise _NotStraight
-    around = set(map(span_id, set(map(_by_parent, ordered))))
-    if not frames >= around & spans:
+    frames = {brief.span for brief in briefs if brief.part == AGENT}
+    around = set(map(span_id, set(map(_by_parent, briefs))))
+    if not frames >= around & spans or not are_usual_span_ids(spans):
         raise _NotStraight
-    return ordered
+    return briefs
 
 
 def _row(key: str, ordered: list[Brief]) -> Row:
@@ -88,7 +78,8 @@ def _row(key: str, ordered: list[Brief]) -> Row:
         for field, index in brief.plan.facts:
             if found[field] is None:
                 found[field] = FIRST_OF[field](brief.values[index])
-    telling = _Telling(ordered)
+    models = [brief for brief in ordered if brief.part == MODEL]
+    telling = _Telling(ordered, models)
     row: Row = {
         "prompt": telling.prompt,
         "steps": telling.steps,
@@ -100,7 +91,7 @@ def _row(key: str, ordered: list[Brief]) -> Row:
     place_facts(
         row,
         found,
-        usage=_usage(ordered),
+        usage=_usage(models),
         trace=ordered[0].trace,
         scores={},
         said=telling.instructions,
@@ -108,17 +99,17 @@ def _row(key: str, ordered: list[Brief]) -> Row:
     return row
 
 
-def _usage(ordered: list[Brief]) -> dict[str, int] | None:
+def _usage(models: list[Brief]) -> dict[str, int] | None:
     """Sum the tokens of the model calls, which no other span counts."""
-    tokens_in, tokens_out = (_tokens(field, ordered) for field in ("tokens_in", "tokens_out"))
+    tokens_in, tokens_out = (_tokens(field, models) for field in ("tokens_in", "tokens_out"))
     if not tokens_in and not tokens_out:
         return None
     return {"input_tokens": sum(tokens_in), "output_tokens": sum(tokens_out)}
 
 
-def _tokens(field: str, ordered: list[Brief]) -> list[int]:
+def _tokens(field: str, models: list[Brief]) -> list[int]:
     counts = [
-        count(brief.values[brief.plan.at[field]]) for brief in ordered if field in brief.plan.at
+        count(model.values[model.plan.at[field]]) for model in models if field in model.plan.at
     ]
     return [tokens for tokens in counts if tokens is not None]
 
@@ -126,7 +117,7 @@ def _tokens(field: str, ordered: list[Brief]) -> list[int]:
 class _Telling:
     """Prompt, steps and last reply, told by the last history in step with the spans."""
 
-    def __init__(self, ordered: list[Brief]) -> None:
+    def __init__(self, ordered: list[Brief], models: list[Brief]) -> None:
         self.prompt = ""
         self.steps: list[Step] = []
         self.final_text = ""
@@ -134,14 +125,13 @@ class _Telling:
         # Calls that spans have told whole: what messages say of them adds nothing.
         self._settled: set[str] = set()
         self._has_asked = False
-        models = [brief for brief in ordered if brief.kind == MODEL]
         _check_numbers(ordered, models[-1])
         answer, messages = _last_messages(models)
         self._answer: Any = None
         for brief in ordered:
-            if brief.kind == TOOL:
+            if brief.part == TOOL:
                 self._ran(brief)
-            elif brief.kind == MODEL:
+            elif brief.part == MODEL:
                 self._heard(messages)
         if answer["role"] != "assistant":
             raise _NotStraight
@@ -210,7 +200,7 @@ def _check_numbers(ordered: list[Brief], last: Brief) -> None:
     """
     texts = [_history(last).text, last.values[last.plan.answered]]
     for brief in ordered:
-        if brief.kind == TOOL:
+        if brief.part == TOOL:
             values, at = brief.values, brief.plan.at
             texts += (values[at["arguments"]], values[at["result"]])
     if jsonio.has_long_integers("".join(texts)):

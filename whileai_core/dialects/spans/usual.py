@@ -12,7 +12,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from whileai_core.dialects.spans.briefs import Brief, Plan, facts_in, part_of
+from whileai_core.dialects.spans.briefs import Brief, Plan, facts_in, part_in
 from whileai_core.dialects.spans.histories import history_of
 from whileai_core.dialects.spans.identity import trace_id
 from whileai_core.dialects.spans.reader import reward_in
@@ -38,67 +38,70 @@ class UsualSpans:
 
     def __init__(self, reward_keys: Sequence[str]) -> None:
         self._reward_keys = reward_keys
-        self._plans: dict[tuple[str, ...], Plan | None] = {}
+        self._plans: dict[tuple[str, ...], Plan] = {}
+        self._unplanned: set[tuple[str, ...]] = set()
         self._traces: dict[str, str] = {}
         self._texts: dict[str, str] = {}
 
     def read(self, raw: Any) -> Brief | None:
         """Return what an OTLP/JSON span says, or None when it has to be read the long way."""
         try:
-            return self._read(raw)
+            attributes, start = raw["attributes"], raw["startTimeUnixNano"]
+            trace, name = raw["traceId"], raw["name"]
+            keys = tuple(map(_key_of, attributes))
+            plan = self._plans.get(keys) or self._planned(keys, attributes)
+            if plan is None or type(start) is not str or type(name) is not str or raw.get("events"):
+                return None
+            values: list[Any] = [*map(_text_of, map(_value_of, plan.texts(attributes)))]
+            if not all(values):
+                return None
+            if plan.ints is not None:
+                values += map(int, map(_int_of, map(_value_of, plan.ints(attributes))))
+            if plan.others and not _take_others(plan.others, attributes, values):
+                return None
+            kind, part = "", ""
+            if plan.kind >= 0:
+                kind, part = plan.kinds[attributes[plan.kind]["value"]["stringValue"]]
+            history = None
+            if plan.asked >= 0:
+                history = history_of(values[plan.asked])
+                if history is not None:
+                    values[plan.asked] = None
+            once = self._texts.setdefault
+            conversation = None
+            if plan.conversation >= 0:
+                conversation = values[plan.conversation]
+                conversation = values[plan.conversation] = once(conversation, conversation)
+            return _new(
+                Brief,
+                (
+                    int(start),
+                    raw["endTimeUnixNano"],
+                    self._traces.get(trace) or self._known(trace),
+                    raw["spanId"],
+                    raw.get("parentSpanId", ""),
+                    once(name, name),
+                    raw.get("status") or None,
+                    kind,
+                    part,
+                    conversation,
+                    history,
+                    _reward_of(plan.rewards, attributes) if plan.rewards else None,
+                    plan,
+                    values,
+                ),
+            )
         except (LookupError, TypeError, ValueError, AttributeError):
             return None  # not as OTLP/JSON writes spans
 
-    def _read(self, raw: Any) -> Brief | None:
-        attributes, start, end = raw["attributes"], raw["startTimeUnixNano"], raw["endTimeUnixNano"]
-        keys = tuple(map(_key_of, attributes))
-        plan = self._plans[keys] if keys in self._plans else self._planned(keys, attributes)
-        if plan is None or raw.get("events") or type(start) is not str or type(end) is not str:
-            return None
-        values: list[Any] = [*map(_text_of, map(_value_of, plan.texts(attributes)))]
-        trace, name = raw["traceId"], raw["name"]
-        if not all(values) or type(name) is not str:
-            return None
-        values += map(int, map(_int_of, map(_value_of, plan.ints(attributes))))
-        if plan.others and not _take_others(plan.others, attributes, values):
-            return None
-        kind = history = conversation = None
-        if plan.kind >= 0:
-            kind = plan.kinds[attributes[plan.kind]["value"]["stringValue"]]
-        if plan.conversation >= 0:
-            conversation = values[plan.conversation] = self._once(values[plan.conversation])
-        if plan.asked >= 0:
-            history = history_of(values[plan.asked])
-            if history is not None:
-                values[plan.asked] = None
-        return _new(
-            Brief,
-            (
-                int(start),
-                int(end),
-                self._traces.get(trace) or self._known(trace),
-                raw["spanId"],
-                raw.get("parentSpanId", ""),
-                self._texts.setdefault(name, name),
-                raw.get("status") or None,
-                kind or "",
-                conversation,
-                history,
-                _reward_of(plan.rewards, attributes) if plan.rewards else None,
-                plan,
-                values,
-            ),
-        )
-
-    def _once(self, text: Any) -> Any:
-        return self._texts.setdefault(text, text) if type(text) is str else text
-
     def shared(self, reading: Reading) -> Reading:
         """Hold the texts of a reading that come again with every span once, and return it."""
-        reading.trace = self._once(reading.trace)
-        reading.parent = self._once(reading.parent)
-        reading.name = self._once(reading.name)
-        reading.conversation = self._once(reading.conversation)
+        once = self._texts.setdefault
+        reading.trace = once(reading.trace, reading.trace)
+        reading.parent = once(reading.parent, reading.parent)
+        reading.name = once(reading.name, reading.name)
+        if type(reading.conversation) is str:
+            reading.conversation = once(reading.conversation, reading.conversation)
         return reading
 
     def _known(self, raw: Any) -> str:
@@ -111,9 +114,14 @@ class UsualSpans:
         return identifier
 
     def _planned(self, keys: tuple[str, ...], attributes: list[Any]) -> Plan | None:
+        if keys in self._unplanned:
+            return None
         plan = _plan_of(keys, attributes, self._reward_keys)
-        if len(self._plans) < _MOST_PLANS:
-            self._plans[keys] = plan
+        if len(self._plans) + len(self._unplanned) < _MOST_PLANS:
+            if plan is None:
+                self._unplanned.add(keys)
+            else:
+                self._plans[keys] = plan
         return plan
 
 
@@ -136,11 +144,13 @@ def _plan_of(
         if slot.kinds:
             kinds = slot.kinds
         best[slot.field] = (slot.rank, place)
-    kind = best.pop("kind", (0, -1))[1]
+    kind_place = best.pop("kind", (0, -1))[1]
     fields: dict[str, list[str]] = {"stringValue": [], "intValue": [], "": []}
     for field, (_, place) in best.items():
         (wrapper,) = attributes[place]["value"]
         fields[wrapper if wrapper in fields else ""].append(field)
+    if "conversation" in (*fields["intValue"], *fields[""]):
+        return None  # no text, so it is not for sure that it names one
     texts, ints, others = (tuple(best[field][1] for field in group) for group in fields.values())
     at = {field: index for index, field in enumerate(chain(*fields.values()))}
     asked, answered = (
@@ -148,10 +158,10 @@ def _plan_of(
         for field in ("messages_in", "messages_out")
     )
     return Plan(
-        kind=kind,
-        kinds=kinds,
+        kind=kind_place,
+        kinds={value: (kind, part_in(kind, at.keys())) for value, kind in kinds.items()},
         texts=_picker(texts),
-        ints=_picker(ints),
+        ints=_picker(ints) if ints else None,
         others=others,
         rewards=tuple((keys.index(key), key) for key in reward_keys if key in keys),
         fields=tuple(at),
@@ -160,7 +170,6 @@ def _plan_of(
         asked=asked,
         answered=answered,
         facts=facts_in(at),
-        part=part_of(at.keys()),
     )
 
 
