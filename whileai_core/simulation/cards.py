@@ -14,12 +14,14 @@ class Card:
     Attributes:
         id: The scenario id of the situation.
         assignment: Axis to value, all six axes.
+        slot: Which message of the run it is; the same situation in another slot gets other words.
         references: Ids the world of the situation knows; the message may name no others.
         brief: What else the writer should know, for instance that an ask is to be varied.
     """
 
     id: str
     assignment: Mapping[str, str]
+    slot: int = 0
     references: tuple[str, ...] = ()
     brief: str | None = None
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from whileai_core.rows import Row
@@ -45,7 +44,6 @@ class Focus:
         self._twins = [0] * len(self.targets)
         self._contrasts = 0
         self.shares = self._shares(exploration)
-        self.planned: Counter[str] = Counter()
 
     def pick(self, kind: str) -> Situation:
         """Return the next situation that is aimed at a flaw, its clean twin, or a contrast."""
@@ -59,8 +57,12 @@ class Focus:
         self._aimed[place] += 1
         return self._situation(self.targets[place], self._aimed[place], AIMED)
 
-    def entries(self) -> list[dict[str, Any]]:
-        """Return what is aimed at, for `aim_results` to be filled in with what came of it."""
+    def entries(self, planned: Mapping[str, int]) -> list[dict[str, Any]]:
+        """Return what is aimed at, for `aim_results` to be filled in with what came of it.
+
+        Args:
+            planned: Signature to rollouts that were planned for it.
+        """
         return [
             {
                 "signature": flaw.signature.text,
@@ -68,7 +70,7 @@ class Focus:
                 "n_traces": flaw.n,
                 "weight": flaw.weight,
                 "fixed": dict(flaw.fixed),
-                "planned": self.planned[flaw.signature.text],
+                "planned": planned.get(flaw.signature.text, 0),
             }
             for flaw in self.targets
         ]

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from whileai_core.simulation import chance, words
 from whileai_core.simulation.records import person
-from whileai_core.simulation.situations import Situation
+from whileai_core.simulation.situations import PROBE, Situation
 
 # Kind of ask -> its tier and its forms.
 _KINDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -95,7 +95,7 @@ def probe(seed: int, place: int, hard_only: bool, variant: int) -> Situation:
         occasion=chance.pick(words.OCCASIONS, *salt, "occasion"),
         city=chance.pick(words.VALUES["city"], *salt, "city"),
     )
-    return open_ended(prompt, tier=tier, origin="probe", seed=seed, writer="template")
+    return open_ended(prompt, tier=tier, origin=PROBE, seed=seed, writer="template")
 
 
 def open_ended(prompt: str, *, tier: str, origin: str, seed: int, writer: str) -> Situation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -54,9 +54,13 @@ class RecordBook:
     Args:
         tools: The tools' schemas; their names suggest what records hold.
         shapes: Results seen in traces, by tool; they serve as templates.
+
+    Attributes:
+        tools: Names of the tools.
     """
 
-    def __init__(self, tools: Iterable[Mapping[str, Any]], shapes: Shapes | None = None) -> None:
+    def __init__(self, tools: Sequence[Mapping[str, Any]], shapes: Shapes | None = None) -> None:
+        self.tools = [str(tool.get("name", "")) for tool in tools]
         words = {word for tool in tools for word in _words_of_tool(tool)}
         self._fields = [field for field, hints in _SUGGESTED.items() if hints & words]
         self._shapes = shapes or {}

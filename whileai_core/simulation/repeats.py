@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -21,7 +21,6 @@ class Group:
         situation: What the prompt is about.
         prompt: The prompt.
         writer: Who wrote it.
-        references: Ids its world knows.
         target: How many rollouts it gets.
         rows: The rows that landed, by rollout index.
         outcomes: What they show, as far as it tells rollouts apart.
@@ -32,7 +31,6 @@ class Group:
     situation: Situation
     prompt: str
     writer: str
-    references: tuple[str, ...]
     target: int
     rows: dict[int, Row] = field(default_factory=dict)
     outcomes: list[object] = field(default_factory=list)
@@ -90,18 +88,24 @@ class Repeats:
             else:
                 group.stopped = True
 
-    @staticmethod
-    def resume(groups: Sequence[Group]) -> bool:
-        """Let the stopped groups with the fewest rollouts go on; tell whether there was one."""
-        stopped = [group for group in groups if group.stopped]
-        if not stopped:
-            return False
-        fewest = min(group.target for group in stopped)
-        for group in stopped:
-            if group.target == fewest:
+    def reserved(self, groups: Iterable[Group]) -> int:
+        """Return how many rollouts the groups that go on may come to need."""
+        return sum(self.k - group.done for group in groups if not group.stopped)
+
+    def resume(self, groups: Iterable[Group], room: int) -> bool:
+        """Let stopped groups go on, those with the fewest rollouts first, as far as there is room.
+
+        Returns:
+            Whether there was one.
+        """
+        resumed = False
+        for group in sorted(groups, key=lambda group: group.target):
+            if group.stopped and self.k - group.done <= room:
+                room -= self.k - group.done
                 group.stopped = False
                 group.target += 1
-        return True
+                resumed = True
+        return resumed
 
     def _learn(self, group: Group) -> None:
         n = group.target

@@ -31,14 +31,15 @@ class Sandbox:
         book: RecordBook,
         state: str | None,
         seed: object,
+        prompt: str,
         known_ids: Collection[str],
-        tools: Sequence[str],
     ) -> None:
         self._book = book
         self._state = state
         self._seed = seed
-        self._known = {str(known) for known in known_ids}
-        self._final_status = _final_status(tools)
+        self._prompt = prompt
+        self._known = known_ids
+        self._final_status = _final_status(book.tools)
         self._records: dict[str, Record] = {}
         self._issued: set[str] = set()
         self._removed: set[str] = set()
@@ -96,7 +97,7 @@ class Sandbox:
     def _exists(self, reference: str) -> bool:
         if reference in self._removed:
             return False
-        if reference in self._issued or reference in self._known:
+        if reference in self._issued or reference in self._known or reference in self._prompt:
             return True
         if self._state in (EXISTS, ALREADY_DONE, DUPLICATE, PARTIAL):
             return True
@@ -168,7 +169,7 @@ class Sandbox:
     def _found(self, tool: str, arguments: dict[str, Any]) -> Record:
         query = calls.subject_of(tool, arguments)
         count = number(self._seed, "found", query) % _MOST_FOUND + 1
-        known = sorted(self._known - self._removed)[:count]
+        known = sorted(set(self._known) - self._removed)[:count]
         made = [f"{token(6, query, place).upper()}" for place in range(count - len(known))]
         items = [self._shown(tool, reference, {}) for reference in (*known, *made)]
         return {"query": query, "count": len(items), "items": items}

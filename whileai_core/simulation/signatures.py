@@ -120,9 +120,8 @@ def read_row(row: Row, axes: Axes | None = None) -> Reading:
     stance = values.get("stance") or plain_text(row.get("stance"))
     called = [faulty.tool] if faulty is not None else [call.tool for call in calls]
     tool = values.get("tool") or next((name for name in called if known("tool", name)), "")
-    for axis, value in (("world_state", state), ("stance", stance), ("tool", tool)):
-        if known(axis, value):
-            values[axis] = value
+    read = {"world_state": state, "stance": stance, "tool": tool}
+    values |= {axis: value for axis, value in read.items() if known(axis, value)}
     return Reading(values, fault, faulty.tool if faulty is not None else None)
 
 

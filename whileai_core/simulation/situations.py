@@ -23,6 +23,8 @@ from whileai_core.traces.dimensions import SPECIAL_TOOLS, UNSPECIFIED
 
 SUCCESS = "success"
 ORDINARY = "ordinary"
+# Origins of situations that the engine treats apart.
+PROBE, SEED, REPLAY = "probe", "seed", "replay"
 HARD_TIERS = ("ambiguous", "boundary", "adversarial")
 _TIER_OF_STANCE = {
     "ambiguous": "ambiguous", "unsure": "ambiguous", "vague": "ambiguous",

@@ -51,7 +51,7 @@ class TemplateWriter:
         """Return the message of a card; one that names a tool it is not about is put anew."""
         asked = asked_tools(card.id, card.assignment, list(self._tools.values()))
         allowed = {tool["name"] for tool in asked}
-        salt = (self._seed, card.id, variant)
+        salt = (self._seed, card.id, card.slot, variant)
         text = self._assembled(card, asked, *salt)
         for reword in range(_REWORDINGS):
             if not self._names_another(text, allowed):

@@ -36,7 +36,8 @@ class World:
         faults: Plan of `{tool or "*": {"mode", "rate", "times"}}`; served before anything else.
         world_state: Value of the `world_state` axis; anything else is the state `unknown`.
         seed: What the world depends on; the same for all repeats of a situation.
-        known_ids: References that exist unless the state says they are missing.
+        prompt: The ask. References it names exist, unless the state says they are missing.
+        known_ids: Further references that do.
         shapes: Results seen in traces, by tool, as templates for records.
         execute: The caller's own world, sync or async, in place of the records. An exception
             it raises becomes an error result, a result that is no object `{"result": ...}`.
@@ -49,6 +50,7 @@ class World:
         faults: Mapping[str, Mapping[str, Any]] | None = None,
         world_state: str | None = None,
         seed: object = "",
+        prompt: str = "",
         known_ids: Collection[str] = (),
         shapes: Shapes | None = None,
         execute: Execute | None = None,
@@ -60,7 +62,7 @@ class World:
         self._parameters = {tool["name"]: tool["parameters"] for tool in self.tools}
         self._plan = FaultPlan(faults, seed)
         self._sandbox = Sandbox(
-            RecordBook(self.tools, shapes), world_state, seed, known_ids, list(self._parameters)
+            RecordBook(self.tools, shapes), world_state, seed, prompt, known_ids
         )
         self._execute = execute
 
