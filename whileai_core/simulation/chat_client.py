@@ -31,7 +31,7 @@ _HOPELESS_CODES = frozenset({"insufficient_quota", "model_not_found", "invalid_a
 _CHARACTERS_PER_TOKEN = 3
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
-_THOUGHT_END = re.compile(r".*</think(?:ing)?>", re.DOTALL)
+_THOUGHT_END = re.compile(r"</think(?:ing)?>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +222,7 @@ async def chat_client(
 
 def without_thoughts(text: str) -> str:
     """Return what was said, without `<think>` parts, also those whose start or end is missing."""
-    spoken = _THOUGHT.sub("", text)
-    return _THOUGHT_END.sub("", spoken).strip()
+    return _THOUGHT_END.split(_THOUGHT.sub("", text))[-1].strip()
 
 
 def _said(message: dict[str, Any]) -> str:

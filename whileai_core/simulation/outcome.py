@@ -31,7 +31,7 @@ _FAILURE = re.compile(
     re.IGNORECASE,
 )
 _MISSING = re.compile(
-    r"not found|(?:could|can|did|do|does)(?:n[o'’]t| not)?\s?(?:not )?"
+    r"(?:not|n[’']t) (?:been )?found|(?:could|can|did|do|does)(?:n[o'’]t| not)?\s?(?:not )?"
     r"(?:find|locate|exist|have|see)|cannot (?:find|locate)|unable to (?:find|locate)"
     r"|no (?:such|matching|record|trace|result|entry)|nothing (?:found|under|by|for|with)"
     r"|there is no\b|isn[’']t (?:in|on)|missing",
