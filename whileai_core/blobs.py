@@ -17,6 +17,9 @@ from whileai_core.errors import StoreError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# They have no folders; to make one there would be to make a bucket of a misspelt name.
+_OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oss", "oci"})
+
 
 class Blobs:
     """A folder of named bytes.
@@ -28,6 +31,7 @@ class Blobs:
     def __init__(self, url: str) -> None:
         self.url = url.removeprefix("file://")
         self._local = Path(self.url) if "://" not in self.url else None
+        self._flat = self.url.partition("://")[0] in _OBJECT_STORES
         self._folders: set[str] = set()
 
     def write(self, name: str, data: bytes) -> None:
@@ -39,7 +43,7 @@ class Blobs:
         path = f"{root}/{name}"
         folder = path.rsplit("/", 1)[0]
         with self._translated("write", name):
-            if folder not in self._folders:  # a request of its own on object stores
+            if not self._flat and folder not in self._folders:
                 filesystem.makedirs(folder, exist_ok=True)
                 self._folders.add(folder)
             filesystem.pipe_file(path, data)
