@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 import prefect.artifacts
 from prefect import task
 from prefect.cache_policies import NO_CACHE
-from prefect.events import emit_event
 
+from tasks._events import emit
 from tasks._retry import when_store_failed
 from tasks._threads import in_thread
 from whileai_core.ingest.discover import ShardPlan
@@ -123,16 +124,20 @@ async def commit_night(workspace: Workspace, plan: NightPlan, result: dict[str, 
     await in_thread(workspace.ledger.commit, plan.changes, result)
 
 
-@task(cache_policy=NO_CACHE)
+@task(
+    cache_policy=NO_CACHE,
+    task_run_name="announce-{entry[datasetId]}",
+    retries=2,
+    retry_delay_seconds=10,
+    retry_condition_fn=when_store_failed,
+)
 async def announce(entry: dict[str, Any], agent: str, night: str) -> None:
     """Emit `whileai.dataset.pushed` for one dataset; publishing can be triggered by it."""
-    emit_event(
-        event=DATASET_PUSHED,
-        resource={
-            "prefect.resource.id": f"whileai.dataset.{entry['datasetId']}",
-            "prefect.resource.name": str(entry["name"]),
-        },
-        payload={
+    await emit(
+        DATASET_PUSHED,
+        f"whileai.dataset.{entry['datasetId']}",
+        str(entry["name"]),
+        {
             "dataset_id": entry["datasetId"],
             "name": entry["name"],
             "purpose": entry["purpose"],
@@ -143,22 +148,22 @@ async def announce(entry: dict[str, Any], agent: str, night: str) -> None:
     )
 
 
-@task(cache_policy=NO_CACHE)
+@task(
+    cache_policy=NO_CACHE, retries=2, retry_delay_seconds=10, retry_condition_fn=when_store_failed
+)
 async def announce_refusal(agent: str, night: str, refusal: str) -> None:
     """Emit `whileai.gate.refused`; an automation holds publishing until a person has looked."""
-    emit_event(
-        event=GATE_REFUSED,
-        resource={
-            "prefect.resource.id": f"whileai.gate.{agent}",
-            "prefect.resource.name": f"publish gate of {agent}",
-        },
-        payload={"agent": agent, "night": night, "refusal": refusal},
+    await emit(
+        GATE_REFUSED,
+        f"whileai.gate.{agent}",
+        f"publish gate of {agent}",
+        {"agent": agent, "night": night, "refusal": refusal},
     )
 
 
-@task(cache_policy=NO_CACHE)
-async def show(key: str, markdown: str, description: str) -> None:
-    """Attach a page to the run."""
-    await prefect.artifacts.acreate_markdown_artifact(
+@task(cache_policy=NO_CACHE, task_run_name="show-{key}")
+async def show(key: str, markdown: str, description: str) -> UUID:
+    """Attach a page to the run and return its id."""
+    return await prefect.artifacts.acreate_markdown_artifact(
         key=key, markdown=markdown, description=description
     )

@@ -1,0 +1,101 @@
+"""The flows with one moment armed: a program is killed there, as `kill -9` would do it.
+
+Used as the entrypoint of deployments by `benchmarks.recovery`, and by tests. The order comes from
+the file that RECOVERY_ORDER names: `{"moment": …, "pid": …}`; without a pid this process is the
+one that ends. The file is gone once the order is carried out, so a second run is undisturbed.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Before or after the nth call of a function."""
+
+    owner: str
+    function: str
+    call: int
+    when: str
+
+
+_TRANSPORT = "whileai_core.platform.transport:Transport"
+_WRITER = "whileai_core.rowset:RowSetWriter"
+_WORKSPACE = "whileai_core.ingest.workspace:Workspace"
+_LEDGER = "whileai_core.ingest.ledger:Ledger"
+NIGHTLY = {
+    "run begun": Moment(_WORKSPACE, "sweep", 1, "before"),
+    "a shard half written": Moment(_WRITER, "close", 2, "before"),
+    "shards finished": Moment(_WORKSPACE, "merge", 1, "before"),
+    "sides half written": Moment(_WRITER, "close", 8, "before"),
+    "plan durable, nothing pushed": Moment(_LEDGER, "begin_push", 1, "after"),
+    "train set created": Moment(_TRANSPORT, "post", 1, "after"),
+    "train set uploaded": Moment(_TRANSPORT, "upload", 1, "after"),
+    "holdout created": Moment(_TRANSPORT, "post", 3, "after"),
+    "all pushed, nothing remembered": Moment(_LEDGER, "commit", 1, "before"),
+    "all remembered": Moment(_LEDGER, "commit", 1, "after"),
+}
+MOMENTS = {"nightly": NIGHTLY}
+
+
+def arm(moment: Moment, strike: Callable[[], None]) -> None:
+    """Call `strike` at that moment of this process."""
+    owner = resolve_name(moment.owner)
+    function = getattr(owner, moment.function)
+    calls = 0
+
+    def at(when: str) -> None:
+        if calls == moment.call and when == moment.when:
+            strike()
+
+    @functools.wraps(function)
+    def plain(*args: Any, **kwargs: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        at("before")
+        result = function(*args, **kwargs)
+        at("after")
+        return result
+
+    @functools.wraps(function)
+    async def awaited(*args: Any, **kwargs: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        at("before")
+        result = await function(*args, **kwargs)
+        at("after")
+        return result
+
+    setattr(owner, moment.function, awaited if inspect.iscoroutinefunction(function) else plain)
+
+
+def _obey(path: Path) -> None:
+    """Arm what the order says, if it has not been carried out yet."""
+    path.with_suffix(".pid").write_text(str(os.getpid()))
+    if not path.exists():
+        return
+    order = json.loads(path.read_text())
+
+    def strike() -> None:
+        path.unlink()
+        os.kill(order["pid"] or os.getpid(), signal.SIGKILL)
+
+    arm(MOMENTS[order["flow"]][order["moment"]], strike)
+
+
+if "RECOVERY_ORDER" in os.environ:
+    _obey(Path(os.environ["RECOVERY_ORDER"]))
+
+from flows.nightly import nightly  # noqa: E402 - armed before the flow looks anything up
+
+__all__ = ["MOMENTS", "Moment", "arm", "nightly"]

@@ -1,0 +1,421 @@
+"""SIGKILL of each program at each moment of a run, and what is left when it has run again.
+
+    python -m benchmarks.recovery [--flow nightly] [--victims flow gate …] [--moments 0 4 …]
+
+A Prefect server, a worker and a gate run as they do in production, and a deployment of the flow.
+Per case: a run is begun, the victim is killed at the moment, started again, and where the run did
+not end well, the deployment is run once more, which is the one command a person would give. What
+the platform and the home folder hold then must equal an undisturbed run. Linux only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from benchmarks import armed
+
+ROOT = Path(__file__).parents[1]
+VICTIMS = ("flow", "worker", "gate", "server")
+ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
+PATIENCE = 120.0  # seconds for anything to happen
+DOWN = 1.0  # seconds a killed program stays away
+_POOL = "recovery"
+_SPEED = {
+    "PREFECT_WORKER_QUERY_SECONDS": "1",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "DO_NOT_TRACK": "1",
+}
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A flow to disturb.
+
+    Attributes:
+        flow: Its name in `benchmarks.armed`, which has the moments.
+        prepare: Writes the inputs into a folder and returns the run's parameters.
+        environment: What the run needs beside home and platform.
+    """
+
+    flow: str
+    prepare: Callable[[Path], dict[str, Any]]
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def _nightly(folder: Path) -> dict[str, Any]:
+    """Two files that share rows, and a line that cannot be read."""
+    source = folder / "in"
+    source.mkdir()
+    for name, numbers in (("a", range(25)), ("b", range(20, 40))):
+        rows = [
+            {"prompt": f"Ask {n * 7919} about {n}", "final_text": f"Answer {n}", "reward": n % 2}
+            for n in numbers
+        ]
+        lines = [json.dumps(row) + "\n" for row in rows]
+        (source / f"{name}.jsonl").write_text("".join(lines) + "broken\n", encoding="utf-8")
+    return {
+        "paths": [str(source)],
+        "agent": "support",
+        "night": "2026-11-28",
+        "max_bad_share": 0.1,
+    }
+
+
+SCENARIOS = {"nightly": Scenario("nightly", _nightly)}
+
+
+class Stage:
+    """Server, gate and worker on this machine, each in a session of its own.
+
+    Args:
+        folder: Where they keep everything; made when missing.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.ports = {"server": _free_port(), "gate": _free_port()}
+        self.api = f"http://127.0.0.1:{self.ports['server']}/api"
+        self.gate = f"http://127.0.0.1:{self.ports['gate']}"
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        folder.mkdir(parents=True, exist_ok=True)
+        self._environment = {
+            **os.environ,
+            **_SPEED,
+            "PYTHONPATH": str(ROOT),
+            "PREFECT_HOME": str(folder / "prefect"),
+            "PREFECT_API_URL": self.api,
+            "WHILEAI_HOME": str(folder / "served"),
+        }
+        from flows import _prefect_defaults
+
+        for name, value in getattr(_prefect_defaults, "SERVICE", {}).items():
+            self._environment.setdefault(name, value)
+
+    def __enter__(self) -> Stage:
+        try:
+            self.start("server")
+            self._register_pool()
+            self.start("gate")
+            self.start("worker")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in reversed(self._processes.values()):
+            _end(process)
+
+    def pid(self, name: str) -> int:
+        """Return the process id of a program."""
+        return self._processes[name].pid
+
+    def start(self, name: str) -> None:
+        """Start a program and wait until it answers."""
+        prefect = [sys.executable, "-m", "prefect", "--no-prompt"]
+        at = ["--host", "127.0.0.1", "--port"]
+        ours = [sys.executable, "-m", "whileai_core.cli"]
+        commands = {
+            "server": [*prefect, "server", "start", *at, str(self.ports["server"]), "--no-ui"],
+            "gate": [*ours, "gate", "serve", *at, str(self.ports["gate"])],
+            "worker": [*prefect, "worker", "start", "--pool", _POOL, "--name", "only"],
+        }
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self._processes[name] = subprocess.Popen(
+                commands[name],
+                cwd=self.folder,
+                env=self._environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        health = {"server": f"{self.api}/health", "gate": f"{self.gate}/healthz"}.get(name)
+        if health:
+            _wait(lambda: _answers(health), f"{name} to answer")
+
+    def ended(self, name: str) -> bool:
+        """Whether a program is gone."""
+        return self._processes[name].poll() is not None
+
+    def wait_gone(self, name: str) -> None:
+        """Wait until a killed program is gone, whatever it had started of its own included."""
+        self._processes[name].wait(PATIENCE)
+        if name == "server":
+            _end(self._processes[name])
+
+    def account(self, name: str) -> str:
+        """Make an account on the gate and return its key."""
+        from whileai_core.gate.admin import create_key
+        from whileai_core.gate.settings import GateSettings
+        from whileai_core.settings import Settings
+
+        settings = GateSettings.from_settings(Settings(home=self.folder / "served"))
+        return asyncio.run(create_key(name, settings=settings))
+
+    def deploy(self, flow: str) -> str:
+        """Register the armed flow as a deployment like that of production; return its id."""
+        made = self._post("/flows/", {"name": flow})
+        known = httpx.get(f"{self.api}/deployments/name/{flow}/recovery")
+        if known.is_success:
+            return str(known.json()["id"])
+        directory = "prefect.deployments.steps.set_working_directory"
+        body = {
+            "name": "recovery",
+            "flow_id": made["id"],
+            "entrypoint": f"benchmarks/armed.py:{flow.replace('-', '_')}",
+            "pull_steps": [{directory: {"directory": str(ROOT)}}],
+            "work_pool_name": _POOL,
+            "concurrency_limit": 1,
+            "concurrency_options": {"collision_strategy": "CANCEL_NEW"},
+            "enforce_parameter_schema": False,
+        }
+        return str(self._post("/deployments/", body)["id"])
+
+    def begin(self, deployment: str, parameters: dict[str, Any], env: dict[str, str]) -> str:
+        """Begin a run; this is what `prefect deployment run` does."""
+        body = {"parameters": parameters, "job_variables": {"env": env}}
+        return str(self._post(f"/deployments/{deployment}/create_flow_run", body)["id"])
+
+    def run_state(self, run: str) -> dict[str, Any]:
+        """Return the state of a run."""
+        state: dict[str, Any] = httpx.get(f"{self.api}/flow_runs/{run}", timeout=30).json()["state"]
+        return state
+
+    def announced(self, wanted: set[str]) -> set[str]:
+        """Return which of these datasets an event told of; events take a moment to arrive."""
+        query = {"filter": {"event": {"prefix": ["whileai.dataset."]}}, "limit": 50}
+        found: set[str] = set()
+        for _ in range(40):
+            events = self._post("/events/filter", query)["events"]
+            found = wanted & {event["payload"]["dataset_id"] for event in events}
+            if found == wanted:
+                break
+            time.sleep(0.2)
+        return found
+
+    def _register_pool(self) -> None:
+        self._post("/work_pools/", {"name": _POOL, "type": "process"})
+
+    def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        for _ in range(10):
+            reply = httpx.post(f"{self.api}{path}", json=body, timeout=30)
+            if reply.status_code != 503:  # SQLite is busy; Prefect's own client waits like this
+                break
+            time.sleep(1)
+        if reply.is_error:
+            raise SystemExit(f"{path}: {reply.status_code} {reply.text}")
+        answer: dict[str, Any] = reply.json()
+        return answer
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a case.
+
+    Attributes:
+        state: What platform and home hold in the end, comparable between cases.
+        first: How the disturbed run ended; `STUCK` when its process is gone and nobody said so.
+        commands: How many more runs it took.
+        left: Files that should not be there.
+    """
+
+    state: Any
+    first: str
+    commands: int
+    left: list[str]
+
+
+def run_case(
+    stage: Stage, scenario: Scenario, folder: Path, *, victim: str | None, moment: str | None
+) -> Outcome:
+    """Run one case in a folder of its own; without a victim it is the undisturbed run."""
+    folder.mkdir(parents=True)
+    key = stage.account(folder.name)
+    order = folder / "order.json"
+    env = {
+        "WHILEAI_HOME": str(folder / "home"),
+        "WHILEAI_API_URL": stage.gate,
+        "WHILEAI_API_KEY": key,
+        "RECOVERY_ORDER": str(order),
+        **scenario.environment,
+    }
+    parameters = scenario.prepare(folder)
+    deployment = stage.deploy(scenario.flow)
+    if victim is not None:
+        pid = None if victim == "flow" else stage.pid(victim)
+        order.write_text(json.dumps({"flow": scenario.flow, "moment": moment, "pid": pid}))
+    run = stage.begin(deployment, parameters, env)
+    if victim is not None:
+        _wait(lambda: not order.exists(), f"the moment {moment!r}")
+        if victim != "flow":
+            stage.wait_gone(victim)
+            time.sleep(DOWN)
+            stage.start(victim)
+    first = last = _wait_for_end(stage, run, folder)
+    commands = 0
+    while last != "COMPLETED":
+        if commands == 3:
+            raise SystemExit(f"{victim} at {moment!r}: runs end with {last}, see {stage.folder}")
+        commands += 1
+        last = _wait_for_end(stage, stage.begin(deployment, parameters, env), folder)
+    return Outcome(_held(stage, folder, key), first, commands, _left(folder))
+
+
+def _wait_for_end(stage: Stage, run: str, folder: Path) -> str:
+    """Wait for a run's last state; a run whose process is gone gets half a minute to say so."""
+    told = folder / "order.pid"
+    gone_since: float | None = None
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        state = stage.run_state(run)["type"]
+        if state in ENDED:
+            told.unlink(missing_ok=True)
+            return str(state)
+        if told.exists() and not _lives(int(told.read_text() or "0")):
+            gone_since = gone_since or time.monotonic()
+            if time.monotonic() - gone_since > 20:
+                told.unlink(missing_ok=True)
+                return "STUCK"
+        time.sleep(0.2)
+    raise SystemExit(f"run {run} does not end, see {stage.folder}")
+
+
+def _held(stage: Stage, folder: Path, key: str) -> Any:
+    """Describe what the account and the home folder hold; ids and times aside."""
+    from whileai_core import sync
+
+    with _environment(WHILEAI_API_URL=stage.gate, WHILEAI_HOME=str(folder / "home")):
+        listing = sync.datasets(api_key=key)["datasets"]
+        names = {entry["datasetId"]: entry["name"] for entry in listing}
+        datasets = sorted(
+            (
+                entry["name"],
+                str(entry["purpose"]),
+                entry["status"],
+                names.get(entry["parentDatasetId"] or ""),
+                json.dumps(sync.pull(entry["datasetId"], api_key=key), sort_keys=True),
+            )
+            for entry in listing
+        )
+    quarantine = [
+        (Path(entry["source"]).name, entry["position"], entry["reason"], entry["raw"])
+        for path in sorted((folder / "home" / "quarantine").rglob("*.jsonl"))
+        for entry in map(json.loads, path.read_text("utf-8").splitlines())
+    ]
+    announced = [names[identity] for identity in stage.announced(set(names))]
+    return {"datasets": datasets, "quarantine": quarantine, "announced": sorted(announced)}
+
+
+def _difference(expected: Outcome, found: Outcome) -> str:
+    parts = [part for part in expected.state if expected.state[part] != found.state[part]]
+    return ", ".join([*parts, *found.left])
+
+
+def _left(folder: Path) -> list[str]:
+    """List what a finished run must not leave behind."""
+    home = folder / "home"
+    found = [*home.rglob("*.tmp"), *(home / "work").glob("*"), *(home / "pushes").glob("*")]
+    return [str(path.relative_to(home)) for path in found]
+
+
+@contextmanager
+def _environment(**values: str) -> Iterator[None]:
+    earlier = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in earlier.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(url, timeout=5).is_success
+    except httpx.HTTPError:
+        return False
+
+
+def _wait(ready: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not ready():
+        if time.monotonic() > deadline:
+            raise SystemExit(f"waited {PATIENCE:.0f} s for {what}")
+        time.sleep(0.1)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def main() -> None:
+    """Run the matrix and print a line per case."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--flow", choices=list(SCENARIOS), default="nightly")
+    parser.add_argument("--victims", nargs="+", choices=VICTIMS, default=VICTIMS)
+    parser.add_argument("--moments", nargs="+", type=int, default=range(10), help="by number")
+    parser.add_argument("--keep", type=Path, help="folder to keep logs and homes in")
+    options = parser.parse_args()
+    scenario = SCENARIOS[options.flow]
+    every = list(armed.MOMENTS[scenario.flow])
+    moments = [every[number] for number in options.moments]
+    root = options.keep or Path(tempfile.mkdtemp())
+    wrong = 0
+    with Stage(root / "stage") as stage:
+        expected = run_case(stage, scenario, root / "undisturbed", victim=None, moment=None)
+        print(f"undisturbed: {len(expected.state['datasets'])} datasets", flush=True)
+        for victim in options.victims:
+            for number, moment in zip(options.moments, moments, strict=True):
+                case = root / f"{victim}-{number}"
+                found = run_case(stage, scenario, case, victim=victim, moment=moment)
+                same = found.state == expected.state and not found.left
+                wrong += not same
+                how = "by itself" if not found.commands else f"{found.commands} more run(s)"
+                verdict = "equal" if same else f"DIFFERENT: {_difference(expected, found)}"
+                print(f"{victim:7} {moment:32} {found.first:10} {how:14} {verdict}", flush=True)
+    cases = len(options.victims) * len(moments)
+    print(f"{cases - wrong} of {cases} equal an undisturbed run")
+    if options.keep is None:
+        shutil.rmtree(root)
+    sys.exit(wrong > 0)
+
+
+if __name__ == "__main__":
+    main()
