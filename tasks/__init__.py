@@ -8,6 +8,7 @@ tasks at a prompt, since Prefect walks every argument.
 from __future__ import annotations
 
 from tasks.credentials import (
+    WhileCredentials,
     issue_delegated_credential,
     refresh_delegated_credential,
 )
@@ -51,6 +52,7 @@ from tasks.traces import (
 )
 
 __all__ = [
+    "WhileCredentials",
     "agents",
     "catalog",
     "datasets",

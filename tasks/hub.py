@@ -1,4 +1,7 @@
-"""Hugging Face operations as tasks: the platform does the work, these start it and wait."""
+"""Hugging Face operations as tasks: the platform does the work, these start it and wait.
+
+`credentials` is the name of a `WhileCredentials` block, as in `tasks.platform`.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,13 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 import whileai_core as core
+from tasks.credentials import credential_in
 
 
 @task(cache_policy=NO_CACHE)
-async def hf_status() -> dict[str, Any]:
+async def hf_status(credentials: str | None = None) -> dict[str, Any]:
     """Say which Hugging Face account the platform is connected to."""
-    return await core.hf_status()
+    return await core.hf_status(api_key=await credential_in(credentials))
 
 
 @task(cache_policy=NO_CACHE, task_run_name="hf-publish-{dataset_id}")
@@ -25,6 +29,7 @@ async def hf_publish(
     wait: bool = True,
     timeout: float = 600.0,
     poll: float = 2.5,
+    credentials: str | None = None,
 ) -> dict[str, Any]:
     """Publish a dataset to a Hub dataset repository."""
     return await core.hf_publish(
@@ -35,6 +40,7 @@ async def hf_publish(
         wait=wait,
         timeout=timeout,
         poll=poll,
+        api_key=await credential_in(credentials),
     )
 
 
@@ -47,6 +53,7 @@ async def hf_publish_run(
     wait: bool = True,
     timeout: float = 900.0,
     poll: float = 3.0,
+    credentials: str | None = None,
 ) -> dict[str, Any]:
     """Publish a run's adapter to a Hub model repository."""
     return await core.hf_publish_run(
@@ -57,6 +64,7 @@ async def hf_publish_run(
         wait=wait,
         timeout=timeout,
         poll=poll,
+        api_key=await credential_in(credentials),
     )
 
 
@@ -75,6 +83,7 @@ async def import_hf(
     wait: bool = True,
     timeout: float = 900.0,
     poll: float = 3.0,
+    credentials: str | None = None,
 ) -> dict[str, Any]:
     """Import one split of a Hub dataset as rows."""
     return await core.import_hf(
@@ -91,4 +100,5 @@ async def import_hf(
         wait=wait,
         timeout=timeout,
         poll=poll,
+        api_key=await credential_in(credentials),
     )

@@ -50,6 +50,7 @@ class Fault:
 class FaultPlatform:
     def __init__(self, *, idempotent: bool = True) -> None:
         self.idempotent = idempotent
+        self.keys = frozenset({KEY})
         self.seen: list[Seen] = []
         self.faults: list[Fault] = []
         self.sets: dict[str, dict[str, Any]] = {}
@@ -216,7 +217,7 @@ class FaultPlatform:
             )
         if path[0] == "auth":
             return 200, {"credential": "zp_dc_new"}
-        if seen.headers.get("x-api-key") != KEY:
+        if seen.headers.get("x-api-key") not in self.keys:
             return 401, {"error": "unknown key"}
         return getattr(self, f"_{path[0]}")(seen, path[1:], query)
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fault_platform import KEY
+from pydantic import SecretStr
 
 from whileai_core import errors, sync
-from whileai_core.platform import DelegatedCredentials, _delegated
+from whileai_core.platform import DelegatedCredentials, KeptKey, _delegated
 from whileai_core.platform._target import HOSTED_URL, checked_base_url, choose_target
 from whileai_core.platform.credentials import store_credential
 from whileai_core.settings import get_settings
@@ -179,3 +180,50 @@ def test_a_kept_credential_is_issued_once_and_renewed_in_time(
         "/auth/issue-credential",
         "/auth/refresh-credential",
     ]
+
+
+def test_a_source_is_asked_for_each_request_and_its_secret_never_shown(
+    platform: FaultPlatform,
+) -> None:
+    class Rotating:
+        api_url = None
+        given = 0
+
+        async def current(self) -> str:
+            self.given += 1
+            return f"zq-unusual-{self.given}"
+
+    source = Rotating()
+    platform.keys = frozenset({"zq-unusual-1", "zq-unusual-2", "zq-unusual-3"})
+    dataset_id = platform.add_set([b"{}"], agent="kim")
+    assert sync.purge_agent("kim", dry_run=True, api_key=source)["datasets"] == 1
+    assert [seen.headers["x-api-key"] for seen in platform.seen] == ["zq-unusual-1", "zq-unusual-2"]
+    platform.fault("GET", ".*/preview", status=403, body={"error": "no zq-unusual-3 here"})
+    with pytest.raises(errors.Refused) as caught:
+        sync.preview(dataset_id, api_key=source)
+    assert "zq-unusual" not in f"{caught.value} {vars(caught.value)}"
+
+
+def test_a_source_of_a_key_no_header_can_carry_sends_nothing(platform: FaultPlatform) -> None:
+    with pytest.raises(errors.NotAuthenticated):
+        sync.datasets(api_key=KeptKey(SecretStr("zp_a\nb")))
+    assert platform.seen == []
+
+
+def test_a_source_goes_to_its_own_platform(
+    platform: FaultPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = KeptKey(SecretStr(KEY), "https://gate.example")
+    with pytest.raises(errors.NotAuthenticated, match=r"gate\.example"):
+        sync.datasets(api_key=elsewhere)
+    monkeypatch.delenv("WHILEAI_API_URL")
+    monkeypatch.delenv("WHILEAI_API_KEY")
+    assert sync.datasets(api_key=KeptKey(SecretStr(KEY), platform.url))["datasets"] == []
+
+    async def session_token() -> str:
+        return "session"
+
+    platform.keys = frozenset({"zp_dc_new"})
+    delegated = DelegatedCredentials(session_token, api_url=platform.url)
+    assert sync.datasets(api_key=delegated)["datasets"] == []
+    assert KEY not in repr(elsewhere)

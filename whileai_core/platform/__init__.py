@@ -24,9 +24,13 @@ from whileai_core.platform._hub import hf_publish, hf_publish_run, hf_status, im
 from whileai_core.platform._observe import counters
 from whileai_core.platform._pull import iter_rows, pull
 from whileai_core.platform._push import push_file, push_rows
+from whileai_core.platform.credentials import ApiKey, CredentialSource, KeptKey
 
 __all__ = [
+    "ApiKey",
+    "CredentialSource",
     "DelegatedCredentials",
+    "KeptKey",
     "agents",
     "catalog",
     "counters",

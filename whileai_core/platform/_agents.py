@@ -15,6 +15,7 @@ from whileai_core.platform._wire import list_field
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whileai_core.platform.credentials import ApiKey
     from whileai_core.platform.transport import Transport
 
 _PAGE_SIZE = 200
@@ -22,7 +23,7 @@ _MOST_PAGES = 50_000
 _AT_ONCE = 8
 
 
-async def agents(*, api_key: str | None = None) -> list[dict[str, Any]]:
+async def agents(*, api_key: ApiKey = None) -> list[dict[str, Any]]:
     """Return the agents of the account with their counts.
 
     Raises:
@@ -39,7 +40,7 @@ async def register_agent(
     description: str | None = None,
     tools: Sequence[Any] | None = None,
     system_prompt: str | None = None,
-    api_key: str | None = None,
+    api_key: ApiKey = None,
 ) -> dict[str, Any]:
     """Create an agent's record, or change what is passed of an existing one.
 
@@ -60,7 +61,7 @@ async def register_agent(
 
 
 async def purge_agent(
-    agent: str, *, dry_run: bool = False, api_key: str | None = None
+    agent: str, *, dry_run: bool = False, api_key: ApiKey = None
 ) -> dict[str, Any]:
     """Delete an agent's traces, its datasets and, when all of them are gone, its record.
 

@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 import httpx
+from pydantic import SecretStr
 
 from whileai_core.errors import NotAuthenticated
 from whileai_core.platform._asgi import SpooledASGITransport
 from whileai_core.platform._call import REQUEST_SECONDS
 from whileai_core.platform._target import choose_target, is_loopback
+from whileai_core.platform.credentials import Credential
 from whileai_core.platform.transport import Transport
 from whileai_core.settings import Settings, get_settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
+
+    from whileai_core.platform.credentials import ApiKey
 
 CONNECTIONS = 16
 _CONNECT_SECONDS = 15.0
@@ -30,7 +34,7 @@ log = logging.getLogger("whileai_core")
 
 @asynccontextmanager
 async def connect(
-    api_key: str | None = None,
+    api_key: ApiKey = None,
     *,
     key: Literal["required", "optional", "never"] = "required",
     secrets: tuple[str, ...] = (),
@@ -38,7 +42,7 @@ async def connect(
     """Open a transport to wherever the settings point.
 
     Args:
-        api_key: Credential given by the caller.
+        api_key: Credential given by the caller, or something that has one.
         key: Whether the operation is refused without a credential, or must not carry one.
         secrets: Further texts that must never be shown.
 
@@ -58,15 +62,16 @@ async def connect(
             "WHILEAI_API_KEY; without WHILEAI_API_URL and credential the embedded gate is used"
         )
     credential = target.credential if key != "never" else None
-    secret = credential.secret.get_secret_value() if credential else None
-    async with connect_to(target.base_url, secret, settings=settings, secrets=secrets) as transport:
+    async with connect_to(
+        target.base_url, credential, settings=settings, secrets=secrets
+    ) as transport:
         yield transport
 
 
 @asynccontextmanager
 async def connect_to(
     base_url: str,
-    secret: str | None = None,
+    credential: Credential | None = None,
     *,
     settings: Settings,
     secrets: tuple[str, ...] = (),
@@ -77,7 +82,7 @@ async def connect_to(
 
     Args:
         base_url: Where to.
-        secret: The account key sent with every call.
+        credential: Sent with every call that needs a key.
         settings: Whether plain http may leave this machine.
         secrets: Further texts that must never be shown.
         connections: Connections at most.
@@ -95,7 +100,7 @@ async def connect_to(
         yield Transport(
             client,
             base_url,
-            credential=secret,
+            credential=credential,
             allow_insecure=settings.allow_insecure,
             secrets=secrets,
         )
@@ -110,7 +115,8 @@ async def _embedded(settings: Settings) -> AsyncIterator[Transport]:
         embedded_gate(settings) as gate,
         httpx.AsyncClient(transport=SpooledASGITransport(gate.app), trust_env=False) as client,
     ):
-        yield Transport(client, gate.origin, credential=gate.api_key, embedded=True)
+        key = Credential(SecretStr(gate.api_key), "the embedded gate")
+        yield Transport(client, gate.origin, credential=key, embedded=True)
 
 
 @functools.cache

@@ -12,11 +12,12 @@ from whileai_core.platform._wire import list_field, object_field
 
 if TYPE_CHECKING:
     from whileai_core.platform._wire import Reply
+    from whileai_core.platform.credentials import ApiKey
 
 _GRACE = timedelta(hours=1)
 
 
-async def datasets(*, api_key: str | None = None) -> dict[str, Any]:
+async def datasets(*, api_key: ApiKey = None) -> dict[str, Any]:
     """Return the own datasets, newest first, and the storage they use.
 
     Raises:
@@ -28,7 +29,7 @@ async def datasets(*, api_key: str | None = None) -> dict[str, Any]:
     return reply
 
 
-async def preview(dataset_id: str, *, api_key: str | None = None) -> dict[str, Any]:
+async def preview(dataset_id: str, *, api_key: ApiKey = None) -> dict[str, Any]:
     """Return three sample rows of a dataset and the analyzer's report.
 
     Raises:
@@ -39,7 +40,7 @@ async def preview(dataset_id: str, *, api_key: str | None = None) -> dict[str, A
 
 
 async def profile(
-    dataset_id: str, *, force: bool = False, api_key: str | None = None
+    dataset_id: str, *, force: bool = False, api_key: ApiKey = None
 ) -> dict[str, Any]:
     """Return the trainer's numbers of a dataset: pass rates, gradient support, tasks, tokens.
 
@@ -64,7 +65,7 @@ async def update_dataset(
     mode: str | None = None,
     agent: str | None = None,
     description: str | None = None,
-    api_key: str | None = None,
+    api_key: ApiKey = None,
 ) -> dict[str, Any]:
     """Change what is passed and leave the rest; an empty string clears.
 
@@ -81,7 +82,7 @@ async def update_dataset(
         return await platform.post("datasets", dataset_id, "meta", body=body, replayable=True)
 
 
-async def delete_dataset(dataset_id: str, *, api_key: str | None = None) -> dict[str, Any]:
+async def delete_dataset(dataset_id: str, *, api_key: ApiKey = None) -> dict[str, Any]:
     """Delete a dataset for good; it also leaves the public catalog.
 
     Raises:
@@ -93,7 +94,7 @@ async def delete_dataset(dataset_id: str, *, api_key: str | None = None) -> dict
 
 
 async def delete_empty_datasets(
-    *, max_rows: int = 0, dry_run: bool = False, force: bool = False, api_key: str | None = None
+    *, max_rows: int = 0, dry_run: bool = False, force: bool = False, api_key: ApiKey = None
 ) -> dict[str, Any]:
     """Delete the sets without bytes and, with `max_rows`, those with at most so many rows.
 
@@ -142,7 +143,7 @@ def _is_in_progress(row: Reply) -> bool:
 
 
 async def publish(
-    dataset_id: str, agent: str, description: str | None = None, *, api_key: str | None = None
+    dataset_id: str, agent: str, description: str | None = None, *, api_key: ApiKey = None
 ) -> dict[str, Any]:
     """Put a dataset into the public catalog under an agent's name; return its card.
 
@@ -157,7 +158,7 @@ async def publish(
         return await platform.post("datasets", dataset_id, "publish", body=body, replayable=True)
 
 
-async def unpublish(dataset_id: str, *, api_key: str | None = None) -> dict[str, Any]:
+async def unpublish(dataset_id: str, *, api_key: ApiKey = None) -> dict[str, Any]:
     """Take a dataset out of the public catalog; its data stays.
 
     Raises:

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from pydantic import SecretStr
 
+from whileai_core.platform._call import REQUEST_SECONDS
 from whileai_core.platform._connect import connect
 from whileai_core.platform._wire import text_field
 from whileai_core.platform.credentials import sendable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+
+    from whileai_core.platform.credentials import CredentialSource
 
 _RENEWED_AFTER = 0.8  # of a credential's life
 
@@ -37,8 +40,7 @@ async def issue_delegated_credential(
         NotAuthenticated: The token is blank, cannot be sent, or is not accepted.
         PlatformError: The platform could not be asked.
     """
-    body = {"name": name, "ttlSeconds": int(ttl_seconds)}
-    return await _exchange("issue-credential", clerk_token, body, timeout)
+    return await _issue(clerk_token, ttl_seconds, name, timeout)
 
 
 async def refresh_delegated_credential(
@@ -49,19 +51,20 @@ async def refresh_delegated_credential(
     Arguments, result and errors are those of `issue_delegated_credential`; `credential` is the
     one to renew.
     """
-    old = sendable(credential or "", source="credential").get_secret_value()
-    body = {"credential": old, "ttlSeconds": int(ttl_seconds)}
-    return await _exchange("refresh-credential", clerk_token, body, timeout, old)
+    return await _refresh(clerk_token, credential, ttl_seconds, timeout)
 
 
 class DelegatedCredentials:
     """Keeps one short-lived credential fresh for a long-running program.
 
     >>> credentials = DelegatedCredentials(read_session_token)  # doctest: +SKIP
-    >>> await push_rows(rows, "set", api_key=await credentials.current())  # doctest: +SKIP
+    >>> await push_rows(rows, "set", api_key=credentials)  # doctest: +SKIP
 
-    The credential is renewed when four fifths of its life are over, once however many callers
-    ask at that moment. It is kept in memory only.
+    Every request asks for it. It is renewed when four fifths of its life are over, once however
+    many ask at that moment, and kept in memory only.
+
+    Attributes:
+        api_url: The platform it is for; None means whichever the settings name.
     """
 
     def __init__(
@@ -70,8 +73,10 @@ class DelegatedCredentials:
         *,
         ttl_seconds: float = 3600,
         name: str = "sdk-default",
+        api_url: str | None = None,
     ) -> None:
-        """Take what reads the current session token, and the wanted life and label."""
+        """Take what reads the current session token, and the wanted life, label and platform."""
+        self.api_url = api_url
         self._session_token = session_token
         self._ttl_seconds = ttl_seconds
         self._name = name
@@ -95,21 +100,50 @@ class DelegatedCredentials:
         token, ttl = await self._session_token(), self._ttl_seconds
         asked_at = time.monotonic()
         if self._credential is None:
-            reply = await issue_delegated_credential(token, ttl_seconds=ttl, name=self._name)
+            reply = await _issue(token, ttl, self._name, REQUEST_SECONDS, self)
         else:
             old = self._credential.get_secret_value()
-            reply = await refresh_delegated_credential(token, old, ttl_seconds=ttl)
+            reply = await _refresh(token, old, ttl, REQUEST_SECONDS, self)
         life = reply.get("ttlSeconds")
         self._good_until = asked_at + _RENEWED_AFTER * (life if isinstance(life, int) else ttl)
         self._credential = SecretStr(reply["credential"])
         return self._credential
 
 
+async def _issue(
+    clerk_token: str,
+    ttl_seconds: float,
+    name: str,
+    timeout: float,
+    source: CredentialSource | None = None,
+) -> dict[str, Any]:
+    body = {"name": name, "ttlSeconds": int(ttl_seconds)}
+    return await _exchange("issue-credential", clerk_token, body, timeout, source)
+
+
+async def _refresh(
+    clerk_token: str,
+    credential: str,
+    ttl_seconds: float,
+    timeout: float,
+    source: CredentialSource | None = None,
+) -> dict[str, Any]:
+    old = sendable(credential or "", source="credential").get_secret_value()
+    body = {"credential": old, "ttlSeconds": int(ttl_seconds)}
+    return await _exchange("refresh-credential", clerk_token, body, timeout, source, old)
+
+
 async def _exchange(
-    route: str, clerk_token: str, body: dict[str, Any], timeout: float, *secrets: str
+    route: str,
+    clerk_token: str,
+    body: dict[str, Any],
+    timeout: float,
+    source: CredentialSource | None,
+    *secrets: str,
 ) -> dict[str, Any]:
     token = sendable(clerk_token or "", source="clerk_token").get_secret_value()
-    async with connect(key="never", secrets=(token, *secrets)) as platform:
+    # The source says which platform is meant; what it has is not sent.
+    async with connect(source, key="never", secrets=(token, *secrets)) as platform:
         reply = await platform.post(
             "auth",
             route,

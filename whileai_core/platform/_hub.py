@@ -19,10 +19,11 @@ from whileai_core.platform._wire import object_field, text_field
 
 if TYPE_CHECKING:
     from whileai_core.platform._wire import Reply
+    from whileai_core.platform.credentials import ApiKey
     from whileai_core.platform.transport import Transport
 
 
-async def hf_status(*, api_key: str | None = None) -> dict[str, Any]:
+async def hf_status(*, api_key: ApiKey = None) -> dict[str, Any]:
     """Return the linked Hugging Face account: `connected`, `username`, `namespaces`, `scopes`.
 
     Raises:
@@ -41,7 +42,7 @@ async def hf_publish(
     wait: bool = True,
     timeout: float = 600.0,
     poll: float = 2.5,
-    api_key: str | None = None,
+    api_key: ApiKey = None,
 ) -> dict[str, Any]:
     """Publish a dataset to a dataset repository on the Hub.
 
@@ -81,7 +82,7 @@ async def hf_publish_run(
     wait: bool = True,
     timeout: float = 900.0,
     poll: float = 3.0,
-    api_key: str | None = None,
+    api_key: ApiKey = None,
 ) -> dict[str, Any]:
     """Publish the LoRA adapter of a run to a model repository on the Hub; private by default.
 
@@ -96,9 +97,7 @@ async def hf_publish_run(
     )
 
 
-async def hf_publish_result(
-    dataset_id: str, *, api_key: str | None = None
-) -> dict[str, Any] | None:
+async def hf_publish_result(dataset_id: str, *, api_key: ApiKey = None) -> dict[str, Any] | None:
     """Look once at the publication of a dataset: its result, or None while it is running.
 
     Raises:
@@ -110,9 +109,7 @@ async def hf_publish_result(
         return _published(await platform.get("datasets", dataset_id), job)
 
 
-async def hf_publish_run_result(
-    run_id: str, *, api_key: str | None = None
-) -> dict[str, Any] | None:
+async def hf_publish_run_result(run_id: str, *, api_key: ApiKey = None) -> dict[str, Any] | None:
     """Look once at the publication of a run (see `hf_publish_result`)."""
     async with connect(api_key) as platform:
         job = f"publishing run {run_id} to the Hub"
@@ -134,7 +131,7 @@ async def import_hf(
     wait: bool = True,
     timeout: float = 900.0,
     poll: float = 3.0,
-    api_key: str | None = None,
+    api_key: ApiKey = None,
 ) -> dict[str, Any]:
     """Import one split of a dataset on the Hub as rows.
 
@@ -192,7 +189,7 @@ async def import_hf(
     return done
 
 
-async def import_hf_result(dataset_id: str, *, api_key: str | None = None) -> dict[str, Any] | None:
+async def import_hf_result(dataset_id: str, *, api_key: ApiKey = None) -> dict[str, Any] | None:
     """Look once at an import: the dataset when it is ready, or None while it is running.
 
     Raises:
@@ -215,7 +212,7 @@ async def _publish(
     *,
     body: dict[str, Any],
     wait: tuple[float, float] | None,
-    api_key: str | None,
+    api_key: ApiKey,
 ) -> dict[str, Any]:
     async with connect(api_key) as platform:
         try:

@@ -21,6 +21,8 @@ _WORDS = frozenset(
         "agents",
         "auth",
         "catalog",
+        "chat",
+        "completions",
         "datasets",
         "download",
         "finalize",

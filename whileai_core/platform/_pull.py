@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
+    from whileai_core.platform.credentials import ApiKey
     from whileai_core.platform.transport import Transport
     from whileai_core.rows import Row
 
@@ -34,7 +35,7 @@ async def pull(
     dataset_id: str,
     path: str | os.PathLike[str] | None = None,
     *,
-    api_key: str | None = None,
+    api_key: ApiKey = None,
     allow_public: bool = False,
 ) -> Any:
     """Download every part of a dataset: to a file, or as rows.
@@ -70,7 +71,7 @@ async def pull(
 
 
 async def iter_rows(
-    dataset_id: str, *, api_key: str | None = None, allow_public: bool = False
+    dataset_id: str, *, api_key: ApiKey = None, allow_public: bool = False
 ) -> AsyncIterator[Row]:
     """Yield the rows of a dataset of any size with little memory.
 
@@ -97,7 +98,7 @@ def _take(rows: Iterator[Row]) -> list[Row]:
 
 @asynccontextmanager
 async def _downloaded(
-    dataset_id: str, api_key: str | None, allow_public: bool
+    dataset_id: str, api_key: ApiKey, allow_public: bool
 ) -> AsyncIterator[IO[bytes]]:
     with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as file:
         async with connect(api_key, key="optional") as platform:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from whileai_core.platform._payload import SplitRows
+    from whileai_core.platform.credentials import ApiKey
     from whileai_core.platform.transport import Transport
     from whileai_core.rows import Row
 
@@ -31,7 +32,7 @@ async def push_rows(
     rows: Iterable[Row],
     name: str,
     *,
-    api_key: str | None = None,
+    api_key: ApiKey = None,
     parent: str | None = None,
     gate: bool = False,
     mode: str | None = None,
@@ -132,7 +133,7 @@ async def push_file(
     path: str | os.PathLike[str],
     name: str | None = None,
     *,
-    api_key: str | None = None,
+    api_key: ApiKey = None,
     parent: str | None = None,
     gate: bool = True,
     mode: str | None = None,

@@ -36,8 +36,14 @@ class Redactor:
     """Removes the secrets of one call, and whatever looks like one, from texts."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        long_enough = {secret for secret in secrets if len(secret) >= _SHORTEST_SECRET}
-        self._secrets = sorted(long_enough, key=len, reverse=True)
+        self._secrets: list[str] = []
+        for secret in secrets:
+            self.add(secret)
+
+    def add(self, secret: str) -> None:
+        """Take in one more secret; longer ones are masked first."""
+        if len(secret) >= _SHORTEST_SECRET and secret not in self._secrets:
+            self._secrets = sorted([*self._secrets, secret], key=len, reverse=True)
 
     def clean(self, text: str) -> str:
         """Return the text with secrets, signatures, queries and user names masked."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from whileai_core.errors import NotAuthenticated, SettingsError
-from whileai_core.platform.credentials import Credential, find_credential
+from whileai_core.platform.credentials import ApiKey, Credential, find_credential
 
 if TYPE_CHECKING:
     from whileai_core.settings import Settings
@@ -26,7 +26,7 @@ class Target:
     credential: Credential | None
 
 
-def choose_target(settings: Settings, api_key: str | None, *, use_key: bool = True) -> Target:
+def choose_target(settings: Settings, api_key: ApiKey, *, use_key: bool = True) -> Target:
     """Decide where a call goes, before anything is sent.
 
     A call that never carries a key (`use_key=False`) does not care whose the stored one is.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from pydantic import SecretStr
 
@@ -24,14 +24,55 @@ if TYPE_CHECKING:
 CREDENTIALS_FILE = "credentials.json"
 
 
+class CredentialSource(Protocol):
+    """Something that has a good credential whenever one is needed."""
+
+    @property
+    def api_url(self) -> str | None:
+        """The one platform it is for; None means whichever the settings name."""
+
+    async def current(self) -> str:
+        """Return a credential that is good now."""
+
+
+ApiKey: TypeAlias = str | CredentialSource | None
+"""What `api_key=` takes: a key, something that has one, or nothing (then the settings count)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """A credential, where it came from, and the one address it may be sent to (if bound)."""
+    """A credential, where it came from, and the one address it may be sent to (if bound).
 
-    secret: SecretStr
+    Attributes:
+        secret: The credential itself, or what has it when it is needed.
+    """
+
+    secret: SecretStr | CredentialSource
     source: str
     api_url: str | None = None
     stored: bool = False
+
+    async def current(self) -> str:
+        """Return what is sent.
+
+        Raises:
+            PlatformError: A source has none, or one that cannot be sent.
+        """
+        if isinstance(self.secret, SecretStr):
+            return self.secret.get_secret_value()
+        return sendable(await self.secret.current(), source=self.source).get_secret_value()
+
+
+@dataclass(frozen=True, slots=True)
+class KeptKey:
+    """A key that is used with its own platform only."""
+
+    key: SecretStr
+    api_url: str | None = None
+
+    async def current(self) -> str:
+        """Return the key."""
+        return self.key.get_secret_value()
 
 
 def sendable(secret: str, *, source: str) -> SecretStr:
@@ -51,14 +92,17 @@ def sendable(secret: str, *, source: str) -> SecretStr:
     return SecretStr(stripped)
 
 
-def find_credential(settings: Settings, api_key: str | None) -> Credential | None:
+def find_credential(settings: Settings, api_key: ApiKey) -> Credential | None:
     """Return the first credential in the documented order, or None.
 
     Raises:
         NotAuthenticated: The first one found cannot be sent.
     """
-    if api_key:
+    if api_key and isinstance(api_key, str):
         return Credential(sendable(api_key, source="api_key="), "api_key=")
+    if api_key:
+        bound = api_key.api_url is not None
+        return Credential(api_key, "api_key=", api_key.api_url, stored=bound)
     for source, value in (
         ("WHILEAI_DELEGATED_CREDENTIAL", settings.delegated_credential),
         ("WHILEAI_API_KEY", settings.api_key),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from whileai_core.platform._wire import Reply
+    from whileai_core.platform.credentials import Credential
 
 T = TypeVar("T")
 
@@ -59,7 +60,7 @@ class Transport:
         client: httpx.AsyncClient,
         base_url: str,
         *,
-        credential: str | None,
+        credential: Credential | None,
         embedded: bool = False,
         allow_insecure: bool = False,
         secrets: tuple[str, ...] = (),
@@ -71,7 +72,7 @@ class Transport:
         self._client = client
         self._credential = credential
         self._allow_insecure = allow_insecure
-        self._redactor = Redactor((*secrets, credential or ""))
+        self._redactor = Redactor(secrets)
 
     # -- the platform's own routes
 
@@ -79,7 +80,7 @@ class Transport:
         self, *path: str, query: Mapping[str, str] | None = None, public: bool = False
     ) -> Reply:
         """Read one object."""
-        headers = self._headers(None if public else self._credential)
+        headers = await self._headers(with_key=not public)
         url = self._url(path, query)
         return await self._json(Call(method="GET", url=url, route=route_of(path), headers=headers))
 
@@ -92,7 +93,7 @@ class Transport:
             method="DELETE",
             url=self._url(path),
             route=route_of(path),
-            headers=self._headers(self._credential),
+            headers=await self._headers(),
             done_when_repeated=frozenset({404, 410}),
         )
         try:
@@ -114,7 +115,7 @@ class Transport:
         tries: int = _retry.TRIES,
     ) -> Reply:
         """Send one object; with `bearer`, as a session and without the key."""
-        headers = self._headers(None if bearer else self._credential)
+        headers = await self._headers(with_key=not bearer)
         if bearer:
             headers["Authorization"] = f"Bearer {bearer}"
         if idempotency_key:
@@ -174,10 +175,12 @@ class Transport:
         url = "/".join((self.base_url, *(_segment(part) for part in path)))
         return f"{url}?{urlencode(query)}" if query else url
 
-    def _headers(self, credential: str | None) -> dict[str, str]:
+    async def _headers(self, *, with_key: bool = True) -> dict[str, str]:
         headers = {"Accept": "application/json", "User-Agent": f"whileai-pipelines/{__version__}"}
-        if credential is not None:
-            headers["X-Api-Key"] = credential
+        if with_key and self._credential is not None:
+            key = await self._credential.current()
+            self._redactor.add(key)
+            headers["X-Api-Key"] = key
         return headers
 
     def _presigned(self, url: str) -> str:
@@ -266,7 +269,7 @@ class Transport:
         return self.honours_keys
 
     async def _ask_about_keys(self, key: str) -> None:
-        headers = self._headers(self._credential) | {"Idempotency-Key": key}
+        headers = await self._headers() | {"Idempotency-Key": key}
         call = Call(
             method="GET",
             url=self._url(("datasets",)),
