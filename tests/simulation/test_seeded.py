@@ -75,7 +75,7 @@ def test_the_careful_agent_passes_everywhere():
 
 def test_the_flawed_agent_fails_on_timeouts_and_on_nothing_else():
     failed = failures(demo.flawed_agent)
-    assert len(failed) > 10
+    assert len(failed) > 5
     assert {cell["tool_condition"] for cell, _ in failed} == {"timeout"}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from datetime import date
 
 
@@ -38,6 +39,11 @@ def agent(text: str) -> str:
     if not name:
         raise argparse.ArgumentTypeError("an agent needs a name")
     return name
+
+
+def count(text: str) -> int:
+    """A whole number from 1."""
+    return int(_between(text, 1, sys.maxsize, whole=True))
 
 
 def port(text: str) -> int:

@@ -9,7 +9,17 @@ import threading
 from typing import TYPE_CHECKING
 
 from whileai_core import __version__
-from whileai_core.cli import check, datasets, gate, ingest, nightly, quarantine, traces
+from whileai_core.cli import (
+    check,
+    datasets,
+    deploy,
+    gate,
+    ingest,
+    nightly,
+    quarantine,
+    simulation,
+    traces,
+)
 from whileai_core.cli.output import DONE, FAILED, INTERRUPTED, emit_error, talk
 from whileai_core.errors import WhileError
 
@@ -27,7 +37,17 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (nightly, ingest, traces, check, datasets, quarantine, gate):
+    for module in (
+        nightly,
+        ingest,
+        traces,
+        check,
+        simulation,
+        datasets,
+        quarantine,
+        gate,
+        deploy,
+    ):
         module.add_commands(commands)
     return parser
 

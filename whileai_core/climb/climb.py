@@ -198,7 +198,7 @@ class Climb:
         )
 
     async def _roll_out(self, step: str, spec: AgentSpec, **options: Any) -> dict[str, Any]:
-        from whileai_core.simulation import simulate
+        from whileai_core.simulation.simulate import simulate
 
         spend = self._spend()
         checkpoint = self.journal.folder / f"{step}.jsonl"
@@ -225,7 +225,7 @@ class Climb:
         return done
 
     async def _grade(self, step: str) -> dict[str, Any]:
-        from whileai_core.simulation import evaluate
+        from whileai_core.simulation.evaluate import evaluate
 
         spend = self._spend()
         rows = self._rows(step)

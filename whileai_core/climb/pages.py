@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _WARNINGS_SHOWN = 10
+_REFUSAL_CHARACTERS = 120
 
 
 def climb_text(result: dict[str, Any]) -> str:
@@ -106,7 +107,7 @@ def _aim_table(aim: Sequence[dict[str, Any]]) -> list[str]:
         failed = rate_text(_share(entry), entry["interval"])
         lines.append(
             f"| {entry['signature']} | {entry['planned']} | {entry['landed']} "
-            f"| {entry['failed']} ({failed}) |"
+            f"| {entry['failed'] or 0} ({failed}) |"
         )
     return lines
 
@@ -114,7 +115,7 @@ def _aim_table(aim: Sequence[dict[str, Any]]) -> list[str]:
 def _aimed(entry: dict[str, Any]) -> str:
     share = rate_text(_share(entry), entry["interval"])
     landed = f"{entry['planned']} planned, {entry['landed']} landed"
-    return f"{landed}, {entry['failed']} failed ({share})"
+    return f"{landed}, {entry['failed'] or 0} failed ({share})"
 
 
 def _share(entry: dict[str, Any]) -> str:
@@ -130,8 +131,13 @@ def _rate(rate: dict[str, Any] | None) -> str:
 
 def _dataset_text(dataset: dict[str, Any]) -> str:
     if dataset["refusal"]:
-        return f"not pushed, the gate refused: {dataset['refusal']}"
+        return f"not pushed, the gate refused: {_shortened(dataset['refusal'])}"
     return dataset["datasetId"] or "none"
+
+
+def _shortened(refusal: str) -> str:
+    """Return the reason without its list of tasks, which the round's record has."""
+    return f"{refusal[:_REFUSAL_CHARACTERS]}…" if len(refusal) > _REFUSAL_CHARACTERS else refusal
 
 
 def _dataset_link(dataset: dict[str, Any], platform: str | None) -> str:

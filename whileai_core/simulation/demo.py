@@ -1,8 +1,8 @@
 """A demo by reference, offline: an agent with one flaw, its repair, and who finds the repair.
 
-`whileai_core.simulation.demo:flawed_agent` takes a call that timed out for one that worked;
-`careful_agent` tries again and tells the truth; `improver` puts one in the place of the other
-once it sees such failures.
+`whileai_core.simulation.demo:flawed_agent` mostly takes a call that timed out for one that
+worked; `careful_agent` tries again and tells the truth; `improver` puts one in the place of the
+other once it has seen enough such failures to learn from.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Any
 from whileai_core.rows import Row
 from whileai_core.simulation.agents import AgentSpec
 from whileai_core.simulation.calls import references_in
+from whileai_core.simulation.chance import share
+from whileai_core.simulation.context import current_rollout
 from whileai_core.simulation.honest import HonestAgent, arguments_from
 from whileai_core.simulation.verbs import words_of_name
 from whileai_core.traces.calls import tool_calls
@@ -45,6 +47,8 @@ TOOLS: list[dict[str, Any]] = [
 _CAREFUL = HonestAgent(tool_schemas(TOOLS))
 _HASTY = HonestAgent(tool_schemas(TOOLS), retried={"stale"})
 _HERE = __name__
+_FLAWED_SHARE = 0.7  # as a model would: the same ask comes out well or badly
+_ENOUGH = 20  # a handful of failures says little about their cause
 
 
 async def careful_agent(message: str, world: Any) -> str:
@@ -54,7 +58,11 @@ async def careful_agent(message: str, world: Any) -> str:
 
 
 async def flawed_agent(message: str, world: Any) -> str:
-    """Answer as `careful_agent` does, but take a call that timed out for one that worked."""
+    """Answer as `careful_agent` does, but mostly take a call that timed out for one that worked."""
+    rollout = current_rollout.get()
+    place = (rollout.seed, rollout.rollout_index) if rollout else (0, 0)
+    if share("demo", message, *place) >= _FLAWED_SHARE:
+        return await careful_agent(message, world)
     reply, results = await _HASTY.answer(message, world)
     if any(result.get("status") == "timeout" for result in results):
         tool = _HASTY.tools_in(message)[0]
@@ -64,10 +72,10 @@ async def flawed_agent(message: str, world: Any) -> str:
 
 
 def improver(agent: AgentSpec, failures: list[Row]) -> AgentSpec:
-    """Return the careful agent once a failure shows a call that timed out, else the same agent."""
-    timed_out = any(
-        fault_of_call(call) == "timeout" for row in failures for call in tool_calls(row)
+    """Return the careful agent once enough failures show a call that timed out, else the same."""
+    timed_out = sum(
+        any(fault_of_call(call) == "timeout" for call in tool_calls(row)) for row in failures
     )
-    if timed_out and agent.agent == f"{_HERE}:flawed_agent":
+    if timed_out >= _ENOUGH and agent.agent == f"{_HERE}:flawed_agent":
         return AgentSpec(f"{_HERE}:careful_agent", agent.system_prompt)
     return agent

@@ -1,0 +1,159 @@
+"""The hill climb: failures in, aimed simulations out, round after round.
+
+Per round: simulate, evaluate, push behind the gate, measure on held-out tasks, compare with the
+round before; between rounds an improver may make the next agent. A climb that was killed goes on
+where it was: finished rounds are found, a half-finished one goes on from its checkpoint.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated, Any
+
+from prefect import flow
+from pydantic import Field
+
+from flows._server import prefect_api
+from tasks import climb as steps
+from tasks._threads import in_thread
+from tasks.night import show
+from whileai_core.climb import Climb, ClimbPlan, stop_reason
+from whileai_core.climb.pages import climb_markdown, climb_text, round_markdown
+from whileai_core.ingest.lock import file_lock
+from whileai_core.settings import get_settings
+
+__all__ = ["as_text", "hill_climb", "run"]
+
+as_text = climb_text
+
+_log = logging.getLogger("whileai_core.climb")
+
+
+@flow(name="hill-climb", flow_run_name="climb-{name}")
+async def hill_climb(
+    name: Annotated[str, Field(min_length=1)],
+    agent: Annotated[str, Field(min_length=1)],
+    paths: list[str] | None = None,
+    dataset_id: str | None = None,
+    tools: list[dict[str, Any]] | str | None = None,
+    system_prompt: str = "",
+    judge: str = "outcome",
+    improver: str | None = None,
+    rounds: Annotated[int, Field(ge=1)] = 3,
+    budget: Annotated[int, Field(ge=1)] = 96,
+    repeats: Annotated[int, Field(ge=1)] = 4,
+    holdout_tasks: Annotated[int, Field(ge=1)] = 24,
+    seed: int = 0,
+    max_calls: Annotated[int, Field(ge=1)] | None = None,
+    max_tokens: Annotated[int, Field(ge=1)] | None = None,
+    concurrency: Annotated[int, Field(ge=1)] = 32,
+) -> dict[str, Any]:
+    """Aim simulations at what failed, grade them, push them, and go again.
+
+    Args:
+        name: Names the climb, its datasets, and the agent on the platform.
+        agent: First agent: module:attribute within the allowed packages, or a chat endpoint such
+            as vllm:MODEL@URL.
+        paths: Traces to start from: files, folders, globs or URLs.
+        dataset_id: Dataset to start from, beside or instead of paths.
+        tools: Tool schemas, or module:attribute; empty reads them off the traces.
+        system_prompt: First system prompt, for a chat endpoint.
+        judge: outcome, module:attribute, or a chat endpoint that judges by rubric.
+        improver: Makes the next agent out of the failures; empty keeps the agent.
+        rounds: Most rounds.
+        budget: Rows a round may roll out.
+        repeats: Rollouts per ask.
+        holdout_tasks: Tasks held out to compare the rounds on.
+        seed: Another seed draws other situations.
+        max_calls: Model calls the whole climb may make.
+        max_tokens: Model tokens the whole climb may use.
+        concurrency: Rollouts at once.
+
+    Returns:
+        `name`, `rounds` (one record each), `stopped` and `reason`.
+
+    Raises:
+        SourceNotFound: A path names nothing.
+        InputError: There is nothing to go by, or a reference is wrong.
+    """
+    plan = ClimbPlan(
+        name=name.strip().lower(),
+        agent=agent,
+        system_prompt=system_prompt,
+        tools=tools,
+        paths=tuple(paths or ()),
+        dataset=dataset_id,
+        judge=judge,
+        improver=improver,
+        rounds=rounds,
+        budget=budget,
+        repeats=repeats,
+        holdout_tasks=holdout_tasks,
+        seed=seed,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        concurrency=concurrency,
+    )
+    climb = Climb(plan)
+    platform = get_settings().api_url
+    async with _locked(climb):
+        await steps.gather(climb)
+        records: list[dict[str, Any]] = []
+        stop: tuple[str, str] | None = None
+        while stop is None:
+            if records:
+                await steps.improve_agent(climb, len(records))
+            number = len(records) + 1
+            record = climb.finished(number) or await climb_round(plan.to_dict(), number)
+            records.append(record)
+            stop = stop_reason(records, most=plan.rounds)
+            page = climb_markdown(plan.name, records, stop and stop[1], platform=platform)
+            await show("climb", page, "pass@1 by round, and why the climb ended")
+    code, reason = stop
+    _log.info("climb %s stopped: %s", plan.name, reason)
+    return {"name": plan.name, "rounds": records, "stopped": code, "reason": reason}
+
+
+@flow(name="climb-round", flow_run_name="round-{number}")
+async def climb_round(plan: dict[str, Any], number: int) -> dict[str, Any]:
+    """One round of a climb; steps that are done are found again.
+
+    Args:
+        plan: The climb's plan.
+        number: Which round, from 1.
+    """
+    climb = Climb(ClimbPlan.from_dict(plan))
+    await steps.simulate_round(climb, number)
+    await steps.evaluate_round(climb, number)
+    await steps.push_round(climb, number)
+    await steps.measure_round(climb, number)
+    record = await steps.finish_round(climb, number)
+    page = round_markdown(record, platform=get_settings().api_url)
+    await show(f"climb-round-{number}", page, f"Round {number}")
+    _log.info("round %d: %d rows, %d failed", number, record["rows"], record["failed"])
+    return record
+
+
+@asynccontextmanager
+async def _locked(climb: Climb) -> AsyncIterator[None]:
+    """One run of a climb at a time; then clear away what a killed one left."""
+    lock = file_lock(climb.settings.home, f"climb-{climb.plan.key}")
+    await in_thread(lock.__enter__)
+    try:
+        await in_thread(climb.journal.sweep)
+        yield
+    finally:
+        lock.__exit__(None, None, None)
+
+
+def run(**parameters: Any) -> dict[str, Any]:
+    """Run the flow to its end from plain code and return its result.
+
+    Raises:
+        StoreError: There is no Prefect API and a temporary server does not start.
+    """
+    with prefect_api():
+        return asyncio.run(hill_climb(**parameters))
