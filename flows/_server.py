@@ -21,7 +21,12 @@ import httpx
 import prefect
 from prefect.events.worker import EventsWorker
 from prefect.logging.handlers import APILogWorker
-from prefect.settings import PREFECT_API_URL, get_current_settings, temporary_settings
+from prefect.settings import (
+    PREFECT_API_URL,
+    PREFECT_SERVER_UI_ENABLED,
+    get_current_settings,
+    temporary_settings,
+)
 
 from flows._shards import check_cluster
 from whileai_core.errors import StoreError
@@ -67,7 +72,8 @@ def prefect_api() -> Iterator[None]:
             _stop(process)
             raise
     try:
-        with temporary_settings({PREFECT_API_URL: url}):
+        # Nobody will look at its pages: it is gone with the run.
+        with temporary_settings({PREFECT_API_URL: url, PREFECT_SERVER_UI_ENABLED: False}):
             try:
                 yield
             finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,6 +11,7 @@ import anyio
 from prefect.settings import PREFECT_API_URL
 
 from tasks import night as steps
+from tasks._progress import Progress
 from tasks._threads import in_thread
 from whileai_core.errors import MissingExtra, SettingsError, StoreError
 from whileai_core.ingest.discover import ShardPlan
@@ -33,8 +34,12 @@ async def make_shards(workspace: Workspace, plans: Sequence[ShardPlan]) -> list[
     scheduler = workspace.settings.dask_scheduler
     made: dict[str, Shard] = {}
 
-    def done(shard: Shard) -> None:
+    progress = Progress("shards-read", "Shards read", len(plans))
+    await progress.begin()
+
+    async def done(shard: Shard) -> None:
         made[shard.key] = shard
+        await progress.advance()
         _log.info("read shard %d of %d", len(made), len(plans))
 
     shared = [plan for plan in plans if plan.shared] if scheduler else []
@@ -59,13 +64,13 @@ def check_cluster(settings: Settings) -> None:
 
 
 async def _here(
-    workspace: Workspace, plans: Sequence[ShardPlan], done: Callable[[Shard], None]
+    workspace: Workspace, plans: Sequence[ShardPlan], done: Callable[[Shard], Awaitable[None]]
 ) -> None:
     limiter = anyio.CapacityLimiter(_AT_ONCE)
 
     async def make(plan: ShardPlan) -> None:
         async with limiter:
-            done(await steps.normalise_shard(workspace, plan))
+            await done(await steps.normalise_shard(workspace, plan))
 
     async with task_group() as group:
         for plan in plans:
@@ -76,7 +81,7 @@ async def _on_cluster(
     scheduler: str,
     workspace: Workspace,
     plans: Sequence[ShardPlan],
-    done: Callable[[Shard], None],
+    done: Callable[[Shard], Awaitable[None]],
 ) -> None:
     with _cluster(scheduler) as runner:
         futures = [
@@ -86,7 +91,7 @@ async def _on_cluster(
             for plan in plans
         ]
         for future in futures:
-            done(await in_thread(future.result))
+            await done(await in_thread(future.result))
 
 
 @contextmanager

@@ -12,16 +12,18 @@ import logging
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Annotated, Any, Literal, TypeAlias
 
 from prefect import flow
 from pydantic import Field
 
+from flows._runs import night_date, night_name, page_links, tag_run
 from flows._server import prefect_api
 from flows._shards import check_cluster, make_shards
 from tasks import night as steps
 from tasks import push_rows, trace_report
+from tasks._progress import Progress
 from tasks._threads import in_thread
 from whileai_core.errors import PublishGateError
 from whileai_core.ingest.lock import night_lock
@@ -40,12 +42,14 @@ from whileai_core.settings import get_settings
 
 __all__ = ["as_text", "main", "nightly", "run"]
 
+_ROWS_WORTH_WATCHING = 1000  # a push of fewer is over before anybody looks
+
 Gate: TypeAlias = Literal["report", "enforce", "off"]
 
 _log = logging.getLogger("whileai_core.nightly")
 
 
-@flow(name="nightly", flow_run_name="nightly-{agent}")
+@flow(name="nightly", flow_run_name=night_name)
 async def nightly(
     paths: Annotated[list[str], Field(min_length=1)],
     agent: Annotated[str, Field(min_length=1)],
@@ -57,13 +61,14 @@ async def nightly(
     strict: bool = False,
     redact: bool = False,
     gate: Gate = "report",
+    credentials: str | None = None,
 ) -> dict[str, Any]:
     """Turn what is new under `paths` into a training set and a linked holdout.
 
     Args:
         paths: Files, folders, globs or fsspec URLs with traces.
         agent: Agent the traces come from; names the datasets.
-        night: Date of the night; empty means today, UTC.
+        night: Date of the night; empty means the day on which the run is due, UTC.
         holdout: Share of rows to hold out, by whole tasks.
         seed: Another seed holds out other tasks.
         leak_threshold: Similarity from which an ask is a near copy of another.
@@ -71,6 +76,7 @@ async def nightly(
         strict: Fail when any record is unreadable.
         redact: Replace secrets and personal data before anything is stored.
         gate: Publish gate over the training set: report what it says, enforce it, or off.
+        credentials: Name of a `WhileCredentials` block; empty means the worker's own settings.
 
     Returns:
         `agent`, `night`, `account` (where every record went), `report`, `split`, `gate`,
@@ -84,10 +90,11 @@ async def nightly(
         PlatformError: The push failed; the next run finishes it.
     """
     agent = agent.strip().lower()
-    dated = (night or datetime.now(UTC).date()).isoformat()
+    dated = night_date(night)
+    await tag_run(agent=agent, night=dated)
     with Workspace(agent, redact=redact) as workspace:
         async with _locked(workspace):
-            resumed = await _finish_interrupted(workspace)
+            resumed = await _finish_interrupted(workspace, credentials)
             found = await steps.discover(workspace, paths)
             _log.info("found %d new files, %d known", found.new, found.known)
             shards = await make_shards(workspace, found.shards)
@@ -106,7 +113,7 @@ async def nightly(
             plan = await steps.plan_push(
                 workspace, dated, found, merged, sides, report, verdict, quarantine
             )
-            result = await _push(workspace, plan)
+            result = await _push(workspace, plan, credentials)
     await _show(result)
     return {**result, "resumed": resumed}
 
@@ -125,14 +132,16 @@ async def _locked(workspace: Workspace) -> AsyncIterator[None]:
         lock.__exit__(None, None, None)
 
 
-async def _finish_interrupted(workspace: Workspace) -> list[dict[str, Any]]:
+async def _finish_interrupted(
+    workspace: Workspace, credentials: str | None
+) -> list[dict[str, Any]]:
     """Finish the night that a killed run had begun to push, if there is one."""
     pending = await in_thread(workspace.ledger.pending)
     if pending is None:
         return []
     plan = NightPlan.from_dict(pending)
     _log.info("finishing the interrupted night %s", plan.night)
-    return [await _push_planned(workspace, plan)]
+    return [await _push_planned(workspace, plan, credentials)]
 
 
 async def _gate(train: RowSet | None, how: Gate, agent: str, night: str) -> dict[str, Any] | None:
@@ -148,15 +157,17 @@ async def _gate(train: RowSet | None, how: Gate, agent: str, night: str) -> dict
     return check.report
 
 
-async def _push(workspace: Workspace, plan: NightPlan) -> dict[str, Any]:
+async def _push(workspace: Workspace, plan: NightPlan, credentials: str | None) -> dict[str, Any]:
     """Make the plan durable and carry it out; a night that brought nothing leaves no trace."""
     if not plan.changes.rows:
         return plan.result([])
     await steps.begin_push(workspace, plan)
-    return await _push_planned(workspace, plan)
+    return await _push_planned(workspace, plan, credentials)
 
 
-async def _push_planned(workspace: Workspace, plan: NightPlan) -> dict[str, Any]:
+async def _push_planned(
+    workspace: Workspace, plan: NightPlan, credentials: str | None
+) -> dict[str, Any]:
     """Push both sides, announce them, and only then remember the night.
 
     Every step is repeatable: a push has an idempotency key of its content, the ledger is
@@ -164,8 +175,19 @@ async def _push_planned(workspace: Workspace, plan: NightPlan) -> dict[str, Any]
     """
     pushed: list[dict[str, Any]] = []
     parent = plan.parent
-    for purpose, rows, name in plan.pushes():
-        entry = await push_rows(rows, name, purpose=purpose, agent=plan.agent, parent=parent)
+    pushes = list(plan.pushes())
+    total = sum(rows.rows for _, rows, _ in pushes)
+    progress = Progress("pushed", "Rows pushed", total, least=_ROWS_WORTH_WATCHING)
+    await progress.begin()
+    for purpose, rows, name in pushes:
+        entry = await push_rows(
+            rows,
+            name,
+            purpose=purpose,
+            agent=plan.agent,
+            parent=parent,
+            credentials=credentials,
+        )
         pushed.append(
             {
                 "datasetId": entry["datasetId"],
@@ -176,6 +198,7 @@ async def _push_planned(workspace: Workspace, plan: NightPlan) -> dict[str, Any]
             }
         )
         parent = entry["datasetId"]
+        await progress.advance(rows.rows)
         _log.info("pushed %d rows for %s as %s", rows.rows, purpose, parent)
     result = plan.result(pushed)
     for entry in pushed:
@@ -185,11 +208,14 @@ async def _push_planned(workspace: Workspace, plan: NightPlan) -> dict[str, Any]
 
 
 async def _show(result: dict[str, Any]) -> None:
-    """Attach the run's pages, the summary first."""
-    summary = night_markdown(result, platform=get_settings().api_url)
-    await steps.show("night-summary", summary, "What the night brought")
-    await steps.show("trace-report", report_markdown(result), "What the traces hold")
-    await steps.show("where-it-went", account_markdown(result), "In equals the sum of out")
+    """Attach the run's pages; the UI lists them in no order, so the summary links the others."""
+    report, account = report_markdown(result), account_markdown(result)
+    pages = {
+        "what the traces hold": await steps.show("trace-report", report, "What the traces hold"),
+        "where it went": await steps.show("where-it-went", account, "In equals the sum of out"),
+    }
+    summary = night_markdown(result, page=get_settings().dataset_page, more=page_links(pages))
+    await steps.show("night-summary", summary, "Start here: what the night brought")
 
 
 def run(**parameters: Any) -> dict[str, Any]:

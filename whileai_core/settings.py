@@ -22,6 +22,8 @@ class Settings(BaseSettings):
     Attributes:
         home: Folder that holds everything the product keeps (ledger, RowSets, gate).
         api_url: Base URL of the platform; unset means the embedded gate, unless a credential is.
+        pages_url: Base URL of the gate's pages, for links from runs to datasets; default `api_url`.
+        runs_url: Base URL of Prefect's UI, for links from datasets to the runs that pushed them.
         delegated_credential: Short-lived credential, first in the order after an argument.
         api_key: Static account key.
         store_url: fsspec URL of the RowSet store; default `<home>/store`.
@@ -54,6 +56,8 @@ class Settings(BaseSettings):
 
     home: Path = Field(default_factory=lambda: Path.home() / ".whileai")
     api_url: str | None = None
+    pages_url: str | None = None
+    runs_url: str | None = None
     delegated_credential: SecretStr | None = None
     api_key: SecretStr | None = None
     store_url: str | None = None
@@ -99,6 +103,11 @@ class Settings(BaseSettings):
     def gate_folder(self) -> Path:
         """Folder of the embedded gate's database and blobs."""
         return self.home / "gate"
+
+    def dataset_page(self, dataset_id: str) -> str | None:
+        """Address of a dataset's page for people, if it has one."""
+        pages = self.pages_url or self.api_url
+        return f"{pages.rstrip('/')}/data/{dataset_id}" if pages else None
 
 
 def get_settings() -> Settings:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from whileai_core.traces.report import format_trace_report
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from whileai_core.ingest.account import Tally
 
 _SOURCES_SHOWN = 50
@@ -46,15 +48,27 @@ def night_text(result: dict[str, Any]) -> str:
     return "\n".join(parts)
 
 
-def night_markdown(result: dict[str, Any], *, platform: str | None = None) -> str:
-    """Write the summary page of a run; datasets are links when the platform has an address."""
+def night_markdown(
+    result: dict[str, Any],
+    *,
+    page: Callable[[str], str | None] = lambda _: None,
+    more: str = "",
+) -> str:
+    """Write the summary page of a run.
+
+    Args:
+        result: What the night brought.
+        page: Gives the address of a dataset's page, if it has one.
+        more: Links to the other pages of the run.
+    """
     account = result["account"]
     lines = [f"# {result['agent']}, night {result['night']}", "", _sum_line(account), ""]
     lines += [f"> {warning}" for warning in _warnings(result)]
+    lines += ["", f"More: {more}"] if more else []
     if result["datasets"]:
         lines += ["", "| purpose | dataset | rows | name |", "|---|---|---:|---|"]
         lines += [
-            f"| {entry['purpose']} | {_dataset(entry['datasetId'], platform)} | {entry['rows']} "
+            f"| {entry['purpose']} | {_dataset(entry['datasetId'], page)} | {entry['rows']} "
             f"| {entry['name']} |"
             for entry in result["datasets"]
         ]
@@ -182,9 +196,9 @@ def _warnings(result: dict[str, Any]) -> list[str]:
     return warnings
 
 
-def _dataset(dataset_id: str, platform: str | None) -> str:
-    shown = f"`{dataset_id}`"
-    return f"[{shown}]({platform.rstrip('/')}/datasets/{dataset_id})" if platform else shown
+def _dataset(dataset_id: str, page: Callable[[str], str | None]) -> str:
+    address = page(dataset_id)
+    return f"[`{dataset_id}`]({address})" if address else f"`{dataset_id}`"
 
 
 def _count(number: int, noun: str) -> str:

@@ -1,0 +1,98 @@
+"""Everything on one machine: a Prefect server, the gate and a worker, with the flows registered."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+
+from deployments.supervisor import Program, Supervisor, say
+from flows import _prefect_defaults
+from whileai_core.settings import get_settings
+
+_POOL = "local"
+_POLL_SECONDS = "5"  # a run starts that much sooner after it is due
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Where people and exporters reach the two servers."""
+
+    host: str
+    prefect_port: int
+    gate_port: int
+
+    @property
+    def prefect(self) -> str:
+        """URL of Prefect's UI."""
+        return f"http://{_in_url(self.host)}:{self.prefect_port}"
+
+    @property
+    def gate(self) -> str:
+        """URL of the gate and its pages."""
+        return f"http://{_in_url(self.host)}:{self.gate_port}"
+
+
+def serve(addresses: Addresses) -> None:
+    """Run server, gate and worker until SIGINT or SIGTERM, restarting what dies.
+
+    Raises:
+        StoreError: One of them does not start, or the flows cannot be registered.
+    """
+    _prefect_defaults.apply()
+    logs = get_settings().home / "logs"
+    prefect = [sys.executable, "-m", "prefect", "--no-prompt"]
+    ours = [sys.executable, "-m", "whileai_core.cli"]
+    at = ["--host", addresses.host, "--port"]
+    server = Program(
+        "the Prefect server",
+        [*prefect, "server", "start", *at, str(addresses.prefect_port)],
+        logs / "prefect.log",
+        health=f"{addresses.prefect}/api/health",
+    )
+    gate = Program(
+        "the gate",
+        [*ours, "gate", "serve", *at, str(addresses.gate_port)],
+        logs / "gate.log",
+        health=f"{addresses.gate}/healthz",
+    )
+    worker = Program(
+        "the worker",
+        [*prefect, "worker", "start", "--pool", _POOL, "--name", "serve"],
+        logs / "worker.log",
+    )
+    supervisor = Supervisor(_environment(addresses))
+    with supervisor.running():
+        say("starting; the first time takes half a minute")
+        supervisor.start(server)
+        supervisor.start(gate)
+        supervisor.run([*ours, "deploy"], "registering the flows")
+        supervisor.start(worker)
+        say(f"runs      {addresses.prefect}")
+        say(f"datasets  {addresses.gate}")
+        say(f"logs      {logs}")
+        say(
+            f"a night every night: PREFECT_API_URL={addresses.prefect}/api "
+            "whileai-pipelines deploy PATH... --agent NAME"
+        )
+        supervisor.watch()
+        say("stopping")
+
+
+def _environment(addresses: Addresses) -> dict[str, str]:
+    """What the programs see: this machine's server, and where its datasets have pages."""
+    chosen = {
+        "PREFECT_API_URL": f"{addresses.prefect}/api",
+        "PREFECT_WORKER_QUERY_SECONDS": _POLL_SECONDS,
+        "WHILEAI_PAGES_URL": addresses.gate,
+    }
+    # The console level that suits a prompt would leave a service's logs empty.
+    taken = {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL"}
+    return {key: value for key, value in os.environ.items() if key not in taken} | chosen
+
+
+def _in_url(host: str) -> str:
+    """Spell a host as it stands in a URL; an address of all interfaces becomes the loopback."""
+    if host in ("", "0.0.0.0", "::"):  # noqa: S104  compared, not listened on
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,47 @@
+"""How a run presents itself: its name, its tags, the addresses of its pages."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from uuid import UUID
+
+from prefect.client.orchestration import get_client
+from prefect.runtime import flow_run
+from prefect.settings import PREFECT_SERVER_UI_ENABLED, PREFECT_UI_URL
+
+
+def night_name() -> str:
+    """Name a night's run by agent and date."""
+    given = flow_run.parameters
+    agent = str(given["agent"]).strip().lower()
+    return f"nightly-{agent}-{night_date(given.get('night'))}"
+
+
+def night_date(night: date | None) -> str:
+    """Return the date of a night, by default the day on which the run was due, UTC.
+
+    Not the day on which it started: a run that waited past midnight is still that night's, and
+    so is one that is tried again.
+    """
+    due = flow_run.scheduled_start_time or datetime.now(UTC)
+    return (night or due.astimezone(UTC).date()).isoformat()
+
+
+async def tag_run(**tags: str) -> None:
+    """Add tags like `agent:support` to the run, so that the UI can list what belongs together."""
+    identity = flow_run.id
+    if identity is None:
+        return
+    wanted = {*flow_run.tags, *(f"{kind}:{value}" for kind, value in tags.items())}
+    async with get_client() as client:
+        await client.update_flow_run(UUID(identity), tags=sorted(wanted))
+
+
+def page_links(pages: dict[str, UUID]) -> str:
+    """Link pages of this run in markdown; empty where no UI will be there to show them."""
+    if not PREFECT_SERVER_UI_ENABLED.value() or not PREFECT_UI_URL.value():
+        return ""
+    return " · ".join(
+        f"[{title}]({PREFECT_UI_URL.value()}/artifacts/artifact/{identity})"
+        for title, identity in pages.items()
+    )

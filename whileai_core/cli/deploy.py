@@ -1,0 +1,103 @@
+"""`deploy` and `serve`: the flows on a Prefect server, somebody's or one of our own."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whileai_core.cli import arguments
+from whileai_core.cli.output import emit
+from whileai_core.cli.source_root import load_module
+from whileai_core.errors import InputError
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_commands(commands: Any) -> None:
+    """Add this module's commands."""
+    _add_deploy(commands)
+    _add_serve(commands)
+
+
+def _add_deploy(commands: Any) -> None:
+    parser = commands.add_parser(
+        "deploy",
+        help="register the flows with a Prefect server, and a night on a schedule",
+        description="Register every flow, its triggers and the automations with the Prefect "
+        "server or Cloud workspace of PREFECT_API_URL. With PATHS and --agent, also a night of "
+        "that agent on a schedule. A repeat brings everything up to date and keeps what was set "
+        "in the UI.",
+    )
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="traces of the night, as the worker sees them"
+    )
+    parser.add_argument("--agent", type=arguments.agent, help="agent they come from")
+    parser.add_argument("--cron", default="30 2 * * *", help="when the night runs (%(default)s)")
+    parser.add_argument(
+        "--timezone", default="UTC", help="zone of --cron, like Europe/Paris (%(default)s)"
+    )
+    parser.add_argument(
+        "--pool", help="work pool of the runs, made when missing (default: as it is, else local)"
+    )
+    parser.add_argument(
+        "--notify",
+        metavar="TYPE/NAME",
+        help="notification block to tell of failed, late and refused runs",
+    )
+    arguments.add_json(parser)
+    parser.set_defaults(run=_deploy)
+
+
+def _add_serve(commands: Any) -> None:
+    parser = commands.add_parser(
+        "serve",
+        help="run Prefect server, gate and worker on this machine until interrupted",
+        description="Start a Prefect server, the gate and a worker, register every flow, and "
+        "restart what dies, until SIGINT or SIGTERM. Everything is kept under WHILEAI_HOME.",
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
+    parser.add_argument(
+        "--prefect-port", type=arguments.port, default=4200, help="Prefect's port (%(default)s)"
+    )
+    parser.add_argument(
+        "--gate-port", type=arguments.port, default=8321, help="the gate's port (%(default)s)"
+    )
+    parser.set_defaults(run=_serve)
+
+
+def _deploy(args: argparse.Namespace) -> None:
+    import anyio
+
+    if bool(args.paths) != bool(args.agent):
+        raise InputError("a night on a schedule needs both PATHS and --agent")
+    load_module("flows")  # Prefect's defaults, before it is imported
+    registering = load_module("deployments.register")
+    night = None
+    if args.agent:
+        paths = [_seen_from_anywhere(path) for path in args.paths]
+        night = registering.Night(args.agent, paths, args.cron, args.timezone)
+
+    async def register() -> Any:
+        return await registering.register(night=night, pool=args.pool, notify=args.notify)
+
+    done = anyio.run(register)
+    emit(asdict(done), _text(done), as_json=args.json)
+
+
+def _seen_from_anywhere(path: str) -> str:
+    """Make a local path absolute: a worker's folder is another one."""
+    return path if "://" in path else str(Path(path).absolute())
+
+
+def _text(done: Any) -> str:
+    lines = [f"{what:<8} {name}" for name, what in done.deployments.items()]
+    lines += [f"{what:<8} automation {name!r}" for name, what in done.automations.items()]
+    lines.append(f"see {done.ui}/deployments" if done.ui else f"registered with {done.api}")
+    return "\n".join(lines)
+
+
+def _serve(args: argparse.Namespace) -> None:
+    serving = load_module("deployments.serve")
+    serving.serve(serving.Addresses(args.host, args.prefect_port, args.gate_port))
