@@ -11,13 +11,22 @@ from whileai_core.simulation.faults import plan_for
 from whileai_core.simulation.sandbox import EXISTS
 from whileai_core.simulation.signatures import Flaw, common_causes, flaws_of, lies_in
 from whileai_core.simulation.situations import SUCCESS, Situation, situation_of
-from whileai_core.traces.dimensions import SPECIAL_TOOLS
+from whileai_core.traces.dimensions import SPECIAL_TOOLS, UNSPECIFIED
 from whileai_core.traces.labels import label_of
 
 EXPLORATION = 0.2
 _AIMED_PER_TWIN = 2.75  # a little under three, so that rounding leaves a fifth of a run clean
 _CONTRAST = 0.5  # share of the exploration that meets faults the agent has handled before
 _VARIANT = "a different person with the same kind of request, in other words"
+
+# What a twin is instead of what makes its sibling fail; a tool becomes any other one.
+_PLAIN_VALUES = {
+    "world_state": EXISTS,
+    "tool": None,
+    "stance": "ordinary",
+    "history": "fresh",
+    "rule": UNSPECIFIED,
+}
 
 EXPLORE, AIMED, TWIN, CONTRAST = "explore", "aimed", "twin", "contrast"
 
@@ -138,11 +147,12 @@ class Focus:
         self._twins[place] += 1
         flaw, step = self.targets[place], self._twins[place]
         assignment = self._cell(flaw, step)
-        for axis, clean in (("tool_condition", SUCCESS), ("world_state", EXISTS)):
-            if clean in self._axes[axis]:
-                assignment[axis] = clean
-        for axis, plain in (("tool", None), ("stance", "ordinary"), ("history", "fresh")):
-            if (axis, assignment[axis]) in self._causes:
+        if SUCCESS in self._axes["tool_condition"]:
+            assignment["tool_condition"] = SUCCESS
+        if EXISTS in self._axes["world_state"]:
+            assignment["world_state"] = EXISTS
+        for axis, plain in _PLAIN_VALUES.items():
+            if self._is_guilty(axis, assignment[axis]):
                 assignment[axis] = self._without_cause(axis, plain, step)
         return situation_of(
             assignment,
@@ -151,6 +161,11 @@ class Focus:
             faults={},
             steering={"origin": TWIN, "signature": flaw.signature.text},
         )
+
+    def _is_guilty(self, axis: str, value: str) -> bool:
+        """Tell whether a value may make an agent fail; no tool or two may mean a guilty one."""
+        blames_a_tool = any(cause == "tool" for cause, _ in self._causes)
+        return (axis, value) in self._causes or (value in SPECIAL_TOOLS and blames_a_tool)
 
     def _without_cause(self, axis: str, plain: str | None, step: int) -> str:
         innocent = [value for value in self._axes[axis] if (axis, value) not in self._causes]

@@ -238,7 +238,7 @@ class Planner:
         situation = draft.situation
         references: dict[str, str] = {}
         listed = []
-        for tool in asked_tools(situation.id, situation.assignment, self._tools):
+        for tool in asked_tools(situation.assignment, self._tools):
             parameter = reference_parameter(tool)
             if parameter is not None:
                 made = self._mint.reference(tool, draft.slot, self._seed, situation.id)

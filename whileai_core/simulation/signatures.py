@@ -12,7 +12,7 @@ from whileai_core.simulation.covering import Axes
 from whileai_core.simulation.sandbox import DUPLICATE, EXISTS
 from whileai_core.simulation.situations import SUCCESS
 from whileai_core.traces.calls import ToolCall, tool_calls
-from whileai_core.traces.dimensions import FAULT_TO_AXIS
+from whileai_core.traces.dimensions import FAULT_TO_AXIS, UNSPECIFIED
 from whileai_core.traces.faults import fault_of_call, planned_fault
 from whileai_core.traces.labels import label_of
 from whileai_core.traces.values import plain_text
@@ -20,7 +20,7 @@ from whileai_core.traces.values import plain_text
 _FAILED, _UNGRADED, _HANDLED = 1.0, 0.5, 0.1
 # Axes along which failures may have something in common, the likeliest explanation first.
 _CAUSES = ("tool_condition", "world_state", "tool", "stance", "history", "rule")
-_PLAIN = {"tool_condition": SUCCESS, "world_state": EXISTS, "stance": "ordinary"}
+_PLAIN = {"world_state": EXISTS, "stance": "ordinary", "history": "fresh"}
 
 
 class Signature(NamedTuple):
@@ -166,38 +166,40 @@ def flaws_of(rows: Iterable[Row], axes: Axes, causes: set[tuple[str, str]]) -> l
 def common_causes(rows: Sequence[Row], axes: Axes) -> set[tuple[str, str]]:
     """Return the fewest axis values that, between them, occur in all failing rows.
 
-    A value counts for the failures it would explain, times the share of its rows that fail. Where
-    one failure stands alone, all that could explain it as well is returned.
+    A value counts for the failures it would explain, times the share of its rows that fail. Of
+    values that explain equally much the out-of-the-ordinary ones are taken; a fault or a state
+    alone, since it speaks for itself, and otherwise all of them.
     """
-    readings = [(read_row(row, axes).values, label_of(row)) for row in rows]
-    failing = [_suspects(values) for values, label in readings if label == 0]
-    passing = Counter(
-        suspect for values, label in readings if label == 1 for suspect in _suspects(values)
-    )
-    all_failing = Counter(suspect for suspects in failing for suspect in suspects)
+    readings = [(_suspects(read_row(row, axes).values), label_of(row)) for row in rows]
+    failing = [suspects for suspects, label in readings if label == 0]
+    passing = Counter(one for suspects, label in readings if label == 1 for one in suspects)
+    all_failing = Counter(one for suspects in failing for one in suspects)
     causes: set[tuple[str, str]] = set()
-    while failing:
-        explained = Counter(suspect for suspects in failing for suspect in suspects)
-        if not explained:
-            break
+    while explained := Counter(one for suspects in failing for one in suspects):
         scores = {
             suspect: count * _fail_rate(all_failing[suspect], passing[suspect])
             for suspect, count in explained.items()
         }
         best = max(scores.values())
-        equal = [suspect for suspect, score in scores.items() if score == best]
-        equal.sort(key=lambda suspect: _CAUSES.index(suspect[0]))
-        # A fault or a state speaks for itself; a tool and a stance that tie do not.
-        causes.update(equal[:1] if equal[0][0] in _CAUSES[:2] else equal)
+        causes.update(_likeliest([one for one, score in scores.items() if score == best]))
         failing = [suspects for suspects in failing if not suspects & causes]
     return causes
 
 
+def _likeliest(suspects: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the suspects to believe in among those that explain equally much."""
+    odd = [suspect for suspect in suspects if suspect[1] != _PLAIN.get(suspect[0])]
+    ranked = sorted(odd or suspects, key=lambda suspect: _CAUSES.index(suspect[0]))
+    speaks_for_itself = ranked[0][0] in ("tool_condition", "world_state")
+    return ranked[:1] if speaks_for_itself or not odd else ranked
+
+
 def _suspects(values: Mapping[str, str]) -> set[tuple[str, str]]:
+    """Return the values of a row that can explain a failure."""
     return {
         (axis, value)
         for axis, value in values.items()
-        if axis in _CAUSES and value != _PLAIN.get(axis)
+        if axis in _CAUSES and value not in (SUCCESS, UNSPECIFIED)
     }
 
 

@@ -49,7 +49,7 @@ class TemplateWriter:
 
     def message(self, card: Card, variant: int) -> str:
         """Return the message of a card; one that names a tool it is not about is put anew."""
-        asked = asked_tools(card.id, card.assignment, list(self._tools.values()))
+        asked = asked_tools(card.assignment, list(self._tools.values()))
         allowed = {tool["name"] for tool in asked}
         salt = (self._seed, card.id, card.slot, variant)
         text = self._assembled(card, asked, *salt)
@@ -103,15 +103,19 @@ class TemplateWriter:
 
 
 def asked_tools(
-    identity: str, assignment: Mapping[str, str], tools: Sequence[Mapping[str, Any]]
+    assignment: Mapping[str, str], tools: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
-    """Return the tools a situation is about: none, one, or two."""
+    """Return the tools a situation is about: none, one, or two.
+
+    Which two depends on manner and world, so that situations that share those are about the same.
+    """
     tool = assignment.get("tool")
     if tool == UNRELATED or not tools:
         return []
     if tool == MULTI_TOOL:
-        first = number(identity, "first") % len(tools)
-        second = (first + 1 + number(identity, "second") % max(1, len(tools) - 1)) % len(tools)
+        salt = [assignment.get(axis) for axis in ("stance", "world_state", "tool_condition")]
+        first = number(*salt, "first") % len(tools)
+        second = (first + 1 + number(*salt, "second") % max(1, len(tools) - 1)) % len(tools)
         return [tools[first], tools[second]]
     return [schema for schema in tools if schema["name"] == tool][:1]
 
