@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from prefect import flow
 from pydantic import Field
 
-from flows._runs import night_date, night_name, page_links, tag_run
+from flows._runs import night_date, night_name, open_run, page_links
 from flows._server import prefect_api
 from flows._shards import check_cluster, make_shards
 from tasks import night as steps
@@ -91,9 +91,9 @@ async def nightly(
     """
     agent = agent.strip().lower()
     dated = night_date(night)
-    await tag_run(agent=agent, night=dated)
+    await open_run(agent=agent, night=dated)
     with Workspace(agent, redact=redact) as workspace:
-        async with _locked(workspace):
+        async with _locked(workspace, credentials):
             resumed = await _finish_interrupted(workspace, credentials)
             found = await steps.discover(workspace, paths)
             _log.info("found %d new files, %d known", found.new, found.known)
@@ -119,10 +119,10 @@ async def nightly(
 
 
 @asynccontextmanager
-async def _locked(workspace: Workspace) -> AsyncIterator[None]:
+async def _locked(workspace: Workspace, credentials: str | None) -> AsyncIterator[None]:
     """One night at a time per agent; then clear away what a killed run left."""
     check_cluster(workspace.settings)
-    check_sharing(workspace.settings, workspace.ledger)
+    check_sharing(workspace.settings, workspace.ledger, hosted=credentials is not None)
     lock = night_lock(workspace.settings.home, workspace.ledger)
     await in_thread(lock.__enter__)
     try:

@@ -20,8 +20,13 @@ def is_shared(place: str) -> bool:
     return "://" in place and not place.startswith("memory://")
 
 
-def check_sharing(settings: Settings, ledger: Ledger) -> None:
+def check_sharing(settings: Settings, ledger: Ledger, *, hosted: bool = False) -> None:
     """Refuse settings by which machines would share one half of their work and not the other.
+
+    Args:
+        settings: This machine's.
+        ledger: The ledger they name.
+        hosted: Whether a credential from elsewhere leads to a platform that is shared anyway.
 
     Raises:
         SettingsError: Shards or nights can be another machine's, but the store is this one's; or
@@ -31,7 +36,8 @@ def check_sharing(settings: Settings, ledger: Ledger) -> None:
         _check_store(settings, "WHILEAI_DASK_SCHEDULER has other machines make the shards")
     if ledger.on_server:
         _check_store(settings, "WHILEAI_LEDGER_URL shares the nights with other machines")
-        _check_platform(settings)
+        if not hosted:
+            _check_platform(settings)
 
 
 def _check_store(settings: Settings, because: str) -> None:
