@@ -70,6 +70,7 @@ def serve(addresses: Addresses) -> None:
         supervisor.start(worker)
         say(f"runs      {addresses.prefect}")
         say(f"datasets  {addresses.gate}")
+        say("          (sign in with a key: whileai-pipelines gate key create local)")
         say(f"logs      {logs}")
         say(
             f"a night every night: PREFECT_API_URL={addresses.prefect}/api "
@@ -83,8 +84,10 @@ def _environment(addresses: Addresses) -> dict[str, str]:
     """What the programs see: this machine's server, and where its datasets have pages."""
     chosen = {
         "PREFECT_API_URL": f"{addresses.prefect}/api",
+        "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
         "PREFECT_WORKER_QUERY_SECONDS": _POLL_SECONDS,
         "WHILEAI_PAGES_URL": addresses.gate,
+        "WHILEAI_RUNS_URL": addresses.prefect,
     }
     # The console level that suits a prompt would leave a service's logs empty.
     taken = {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL"}

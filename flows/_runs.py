@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import UTC, date, datetime
 from uuid import UUID
 
@@ -27,14 +28,33 @@ def night_date(night: date | None) -> str:
     return (night or due.astimezone(UTC).date()).isoformat()
 
 
-async def tag_run(**tags: str) -> None:
-    """Add tags like `agent:support` to the run, so that the UI can list what belongs together."""
+async def open_run(**tags: str) -> None:
+    """Make the run readable: our log lines in, routine lines out, tags like `agent:support`."""
+    _set_up_logs()
     identity = flow_run.id
     if identity is None:
         return
     wanted = {*flow_run.tags, *(f"{kind}:{value}" for kind, value in tags.items())}
     async with get_client() as client:
         await client.update_flow_run(UUID(identity), tags=sorted(wanted))
+
+
+def _set_up_logs() -> None:
+    """Send our lines to the run's log, also where Prefect was there before our defaults."""
+    ours = logging.getLogger("whileai_core")
+    for handler in logging.getLogger("prefect.extra").handlers:
+        ours.addHandler(handler)  # a handler that is there already is not added again
+    if ours.level == logging.NOTSET:
+        ours.setLevel(logging.INFO)
+    requests = logging.getLogger("whileai_core.gate")  # of the gate in this process
+    if requests.level == logging.NOTSET:
+        requests.setLevel(logging.WARNING)
+    logging.getLogger("prefect.task_runs").addFilter(_is_news)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Leave out that a task ended well: the run's page shows that."""
+    return not record.getMessage().startswith("Finished in state Completed(")
 
 
 def page_links(pages: dict[str, UUID]) -> str:

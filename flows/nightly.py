@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import date
 from typing import Annotated, Any, Literal, TypeAlias
+from uuid import UUID
 
 from prefect import flow
 from pydantic import Field
@@ -25,13 +26,16 @@ from tasks import night as steps
 from tasks import push_rows, trace_report
 from tasks._progress import Progress
 from tasks._threads import in_thread
+from tasks.credentials import secret_in
 from whileai_core.errors import PublishGateError
+from whileai_core.ingest.judging import JudgeOrder
 from whileai_core.ingest.lock import night_lock
 from whileai_core.ingest.night import NightPlan, check_losses
 from whileai_core.ingest.sharing import check_sharing
 from whileai_core.ingest.summary import (
     account_line,
     account_markdown,
+    judging_lines,
     night_markdown,
     report_markdown,
 )
@@ -62,6 +66,12 @@ async def nightly(
     redact: bool = False,
     gate: Gate = "report",
     credentials: str | None = None,
+    judge: str | None = None,
+    judge_rubric: str | None = None,
+    judge_key: str | None = None,
+    judge_max_calls: Annotated[int, Field(ge=1)] | None = 1000,
+    judge_max_tokens: Annotated[int, Field(ge=1)] | None = None,
+    judge_check: Annotated[int, Field(ge=0)] = 50,
 ) -> dict[str, Any]:
     """Turn what is new under `paths` into a training set and a linked holdout.
 
@@ -77,10 +87,17 @@ async def nightly(
         redact: Replace secrets and personal data before anything is stored.
         gate: Publish gate over the training set: report what it says, enforce it, or off.
         credentials: Name of a `WhileCredentials` block; empty means the worker's own settings.
+        judge: Who grades rows without a reward: a chat endpoint (`openai:<model>`,
+            `vllm:<model>@<address>`) or `module:attribute`; empty leaves them ungraded.
+        judge_rubric: What earns a reward of 1, for a chat endpoint.
+        judge_key: Name of a Secret block with the endpoint's key; empty means the worker's own.
+        judge_max_calls: Judgements a night may cost; empty means any number.
+        judge_max_tokens: Tokens they may cost; empty means any number.
+        judge_check: How many rows with a label to compare the judge on.
 
     Returns:
-        `agent`, `night`, `account` (where every record went), `report`, `split`, `gate`,
-        `datasets`, `quarantine` and `resumed` (nights of an earlier, killed run that were
+        `agent`, `night`, `account` (where every record went), `judging`, `report`, `split`,
+        `gate`, `datasets`, `quarantine` and `resumed` (nights of an earlier, killed run that were
         finished first).
 
     Raises:
@@ -104,17 +121,16 @@ async def nightly(
             check_losses(
                 merged.account, max_bad_share=max_bad_share, strict=strict, quarantine=quarantine
             )
-            report = await trace_report(merged.rows)
-            assignment = await steps.split_by_task(
-                workspace, merged.rows, holdout, seed, leak_threshold
-            )
-            sides = await steps.check_leakage(workspace, merged.rows, assignment, leak_threshold)
-            verdict = await _gate(sides.train, gate, agent, dated)
+            rows, judging = await _judge(workspace, merged.rows, order, dated, judge_key)
+            report = await trace_report(rows)
+            assignment = await steps.split_by_task(workspace, rows, holdout, seed, leak_threshold)
+            sides = await steps.check_leakage(workspace, rows, assignment, leak_threshold)
+            verdict, gate_page = await _gate(sides.train, gate, agent, dated)
             plan = await steps.plan_push(
-                workspace, dated, found, merged, sides, report, verdict, quarantine
+                workspace, dated, found, merged, sides, report, verdict, quarantine, judging
             )
             result = await _push(workspace, plan, credentials)
-    await _show(result)
+    await _show(result, gate_page)
     return {**result, "resumed": resumed}
 
 
@@ -144,17 +160,21 @@ async def _finish_interrupted(
     return [await _push_planned(workspace, plan, credentials)]
 
 
-async def _gate(train: RowSet | None, how: Gate, agent: str, night: str) -> dict[str, Any] | None:
+async def _gate(
+    train: RowSet | None, how: Gate, agent: str, night: str
+) -> tuple[dict[str, Any] | None, UUID | None]:
     """Ask the publish gate, show its page; on a refusal say so, and stop where it is enforced."""
     if train is None or how == "off":
-        return None
+        return None, None
     check = await steps.publish_gate(train)
-    await steps.show("publish-gate", check.page, "Whether the training set is fit to train on")
+    page = await steps.show(
+        "publish-gate", check.page, "Whether the training set is fit to train on"
+    )
     if not check.report["ok"]:
         await steps.announce_refusal(agent, night, check.report["refusal"])
         if how == "enforce":
             raise PublishGateError(check.report["refusal"])
-    return check.report
+    return check.report, page
 
 
 async def _push(workspace: Workspace, plan: NightPlan, credentials: str | None) -> dict[str, Any]:
@@ -207,13 +227,14 @@ async def _push_planned(
     return result
 
 
-async def _show(result: dict[str, Any]) -> None:
+async def _show(result: dict[str, Any], gate_page: UUID | None) -> None:
     """Attach the run's pages; the UI lists them in no order, so the summary links the others."""
-    report, account = report_markdown(result), account_markdown(result)
-    pages = {
-        "what the traces hold": await steps.show("trace-report", report, "What the traces hold"),
-        "where it went": await steps.show("where-it-went", account, "In equals the sum of out"),
-    }
+    pages = {"publish gate": gate_page} if gate_page else {}
+    for key, title, page in (
+        ("trace-report", "what the traces hold", report_markdown(result)),
+        ("where-it-went", "where it went", account_markdown(result)),
+    ):
+        pages[title] = await steps.show(key, page, title.capitalize())
     summary = night_markdown(result, page=get_settings().dataset_page, more=page_links(pages))
     await steps.show("night-summary", summary, "Start here: what the night brought")
 
