@@ -1,8 +1,9 @@
-# setup   make .venv with what the product needs
-# demo    run the whole job on examples/traces, twice, with no key and no network
-# test    run the tests (sets up by itself)
-# check   lint, format, types, import contracts
-# bench   print speed ratios against parsing the same bytes
+# setup       make .venv with what the product needs
+# demo        run the whole job on examples/traces, twice, with no key and no network
+# climb-demo  three rounds of a hill climb, offline
+# test        run the tests (sets up by itself)
+# check       lint, format, types, import contracts
+# bench       print speed ratios against parsing the same bytes
 
 PYTHON ?= python3
 VENV := .venv
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := whileai_core tasks flows deployments tests benchmarks
 
-.PHONY: setup demo test check bench constraints clean
+.PHONY: setup demo climb-demo test check bench constraints clean
 
 setup: $(VENV)/.installed
 
@@ -30,6 +31,9 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 demo: setup
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
+climb-demo: setup
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/climb-demo.sh
+
 test: $(VENV)/.installed-dev
 	@sh .ci/programs
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 2 --dist loadfile
@@ -47,4 +51,4 @@ constraints:
 	$(BIN)/python -m pip freeze --exclude-editable --exclude pip --exclude setuptools | grep -v '@' > constraints.txt
 
 clean:
-	rm -rf $(VENV) .demo build dist
+	rm -rf $(VENV) .demo .demo-climb build dist
