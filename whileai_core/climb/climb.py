@@ -230,8 +230,8 @@ class Climb:
         spend = self._spend()
         rows = self._rows(step)
         judge = resolve_judge(self.plan.judge)
-        scored = await evaluate(rows, judge, source="grade", spend=spend) if rows else []
-        return {"rows": self._keep(list(scored)), "spend": spend.report()}
+        scored = list(await evaluate(rows, judge, source="grade", spend=spend)) if rows else []
+        return {"rows": self._keep(scored), "spend": spend.report()}
 
     def _flaws(self, number: int) -> list[Row]:
         """Return the flaw rows a round left; round 0 is what the climb started from."""
