@@ -109,6 +109,9 @@ async def nightly(
     agent = agent.strip().lower()
     dated = night_date(night)
     await open_run(agent=agent, night=dated)
+    order = await _judge_order(
+        judge, judge_rubric, judge_max_calls, judge_max_tokens, judge_check, key=judge_key
+    )
     with Workspace(agent, redact=redact) as workspace:
         async with _locked(workspace, credentials):
             resumed = await _finish_interrupted(workspace, credentials)
@@ -158,6 +161,35 @@ async def _finish_interrupted(
     plan = NightPlan.from_dict(pending)
     _log.info("finishing the interrupted night %s", plan.night)
     return [await _push_planned(workspace, plan, credentials)]
+
+
+async def _judge_order(
+    judge: str | None,
+    rubric: str | None,
+    max_calls: int | None,
+    max_tokens: int | None,
+    check: int,
+    *,
+    key: str | None,
+) -> JudgeOrder | None:
+    """Put the judge's parameters together, and refuse what could only fail at the end."""
+    if not judge:
+        return None
+    order = JudgeOrder(judge, rubric or None, max_calls, max_tokens, check)
+    order.examine(api_key=await secret_in(key))
+    return order
+
+
+async def _judge(
+    workspace: Workspace, rows: RowSet, order: JudgeOrder | None, night: str, key: str | None
+) -> tuple[RowSet, dict[str, Any] | None]:
+    """Have the rows without a reward judged, where somebody was named for it."""
+    if order is None or not rows.rows:
+        return rows, None
+    judged = await steps.judge_ungraded(workspace, rows, order, night, key)
+    for line in judging_lines(judged.report):
+        _log.info("%s", line)
+    return judged.rows, judged.report
 
 
 async def _gate(

@@ -93,6 +93,11 @@ async def credential_in(block: str | None) -> ApiKey:
     return credential
 
 
+async def secret_in(block: str | None) -> str | None:
+    """Return what a Secret block holds, a chat endpoint's key for one; None is none."""
+    return None if block is None else await _secret(block)
+
+
 @task(cache_policy=NO_CACHE, persist_result=False)
 async def issue_delegated_credential(
     token_block: str,

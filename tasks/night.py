@@ -18,8 +18,10 @@ from prefect.cache_policies import NO_CACHE
 from tasks._events import emit
 from tasks._retry import when_store_failed
 from tasks._threads import in_thread
+from tasks.credentials import secret_in
 from whileai_core.ingest.discover import ShardPlan
 from whileai_core.ingest.gatecheck import GateCheck, check_gate
+from whileai_core.ingest.judging import Judged, JudgeOrder
 from whileai_core.ingest.merge import Merged
 from whileai_core.ingest.night import NightPlan
 from whileai_core.ingest.shards import Shard
@@ -62,8 +64,20 @@ async def merge_shards(workspace: Workspace, shards: Sequence[Shard], night: str
 @task(cache_policy=NO_CACHE)
 async def keep_rejects(workspace: Workspace, shards: Sequence[Shard], night: str) -> str | None:
     """Write what could not be read to quarantine and return the file, if there is one."""
-    path = await in_thread(workspace.keep_rejects, shards, night=night)
-    return None if path is None else str(path)
+    return await in_thread(workspace.keep_rejects, shards, night=night)
+
+
+@task(
+    cache_policy=NO_CACHE, retries=2, retry_delay_seconds=10, retry_condition_fn=when_store_failed
+)
+async def judge_ungraded(
+    workspace: Workspace, rows: RowSet, order: JudgeOrder, night: str, key: str | None = None
+) -> Judged:
+    """Grade the rows that have no reward, each once and within the budget.
+
+    `key` names a Secret block with the key of the judge's endpoint.
+    """
+    return await workspace.judge(rows, order, night=night, api_key=await secret_in(key))
 
 
 @task(cache_policy=NO_CACHE)
@@ -98,6 +112,7 @@ async def plan_push(
     report: dict[str, Any],
     gate: dict[str, Any] | None,
     quarantine: str | None,
+    judging: dict[str, Any] | None = None,
 ) -> NightPlan:
     """Put together everything a push needs, and what the ledger will remember of it."""
     return await in_thread(
@@ -109,6 +124,7 @@ async def plan_push(
         report=report,
         gate=gate,
         quarantine=quarantine,
+        judging=judging,
     )
 
 

@@ -46,6 +46,11 @@ def count(text: str) -> int:
     return int(_between(text, 1, sys.maxsize, whole=True))
 
 
+def whole(text: str) -> int:
+    """A whole number from 0."""
+    return int(_between(text, 0, sys.maxsize, whole=True))
+
+
 def port(text: str) -> int:
     """A TCP port; 0 lets the system choose."""
     return int(_between(text, 0, 65535, whole=True))

@@ -58,8 +58,41 @@ def add_commands(commands: Any) -> None:
         default="report",
         help="publish gate over the training set (%(default)s)",
     )
+    _add_judge(parser)
     arguments.add_json(parser)
     parser.set_defaults(run=_nightly)
+
+
+def _add_judge(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("judging rows without a reward")
+    group.add_argument(
+        "--judge",
+        metavar="REFERENCE",
+        help="a chat endpoint (openai:<model>, vllm:<model>@<address>) or module:attribute",
+    )
+    group.add_argument(
+        "--judge-rubric", metavar="TEXT", help="what earns a reward of 1, for a chat endpoint"
+    )
+    group.add_argument(
+        "--judge-max-calls",
+        type=arguments.count,
+        default=1000,
+        metavar="N",
+        help="judgements the night may cost (%(default)s)",
+    )
+    group.add_argument(
+        "--judge-max-tokens",
+        type=arguments.count,
+        metavar="N",
+        help="tokens they may cost (default: any number)",
+    )
+    group.add_argument(
+        "--judge-check",
+        type=arguments.whole,
+        default=50,
+        metavar="N",
+        help="rows with a label to compare the judge on (%(default)s)",
+    )
 
 
 def _nightly(args: argparse.Namespace) -> None:
@@ -75,5 +108,10 @@ def _nightly(args: argparse.Namespace) -> None:
         strict=args.strict,
         redact=args.redact,
         gate=args.gate,
+        judge=args.judge,
+        judge_rubric=args.judge_rubric,
+        judge_max_calls=args.judge_max_calls,
+        judge_max_tokens=args.judge_max_tokens,
+        judge_check=args.judge_check,
     )
     emit(result, flow.as_text(result), as_json=args.json)

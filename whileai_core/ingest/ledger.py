@@ -4,7 +4,8 @@ One small database (SQLite under the home folder, or any SQLAlchemy URL when sev
 share it), keyed by agent throughout. Nothing is remembered of a night before `commit`, which
 writes everything in one transaction; a night that was killed earlier simply starts again. The
 one state in between is *pushing*: from there the night's plan is durable, and the next run
-finishes it from the store before it looks at anything new.
+finishes it from the store before it looks at anything new. What a judge said of a row is kept at
+once, whatever becomes of the night: it was paid for, and is true of the row on any night.
 
 Who holds the agent's night (`whileai_core.ingest.lock`) signs in here, and only the one that
 signed in last may write: a run that lost its lock without noticing changes nothing.
@@ -158,6 +159,37 @@ class Ledger:
         with self._reading() as run:
             results = run("SELECT result FROM nights WHERE agent = :agent AND state = 'done'")
             return sum(jsonio.loads(result).get("night") == night for (result,) in results)
+
+    # -- what judges said
+
+    def judgements(
+        self, judge: str, version: str, row_ids: Iterable[str]
+    ) -> dict[str, dict[str, Any]]:
+        """Return the verdicts this version of a judge gave on the known ones of these rows."""
+        found = self._lookup("judgements", "row_id", ("judge", "version", "verdict"), row_ids)
+        return {
+            row_id: dict(jsonio.loads(verdict))
+            for row_id, by, by_version, verdict in found
+            if (by, by_version) == (judge, version)
+        }
+
+    def keep_judgements(
+        self, judge: str, version: str, night: str, verdicts: dict[str, dict[str, Any]]
+    ) -> None:
+        """Remember verdicts by row id, in one transaction; a first one stays."""
+        if not verdicts:
+            return
+        shared = {"agent": self.agent, "judge": judge, "version": version, "night": night}
+        with self._writing() as run:
+            run(
+                "INSERT INTO judgements (agent, row_id, judge, version, verdict, night) "
+                "VALUES (:agent, :row_id, :judge, :version, :verdict, :night) "
+                "ON CONFLICT DO NOTHING",
+                [
+                    {**shared, "row_id": row_id, "verdict": jsonio.dumps(verdict).decode()}
+                    for row_id, verdict in verdicts.items()
+                ],
+            )
 
     # -- a night under way
 

@@ -25,6 +25,10 @@ TABLES = (
         night TEXT NOT NULL, PRIMARY KEY (agent, task, ask))""",
     """CREATE TABLE IF NOT EXISTS flaws (
         agent TEXT NOT NULL, flaw TEXT NOT NULL, night TEXT NOT NULL, PRIMARY KEY (agent, flaw))""",
+    """CREATE TABLE IF NOT EXISTS judgements (
+        agent TEXT NOT NULL, row_id TEXT NOT NULL, judge TEXT NOT NULL, version TEXT NOT NULL,
+        verdict TEXT NOT NULL, night TEXT NOT NULL,
+        PRIMARY KEY (agent, row_id, judge, version))""",
     """CREATE TABLE IF NOT EXISTS holders (
         agent TEXT NOT NULL, holder TEXT NOT NULL, PRIMARY KEY (agent))""",
     """CREATE TABLE IF NOT EXISTS nights (

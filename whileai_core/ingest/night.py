@@ -31,6 +31,7 @@ class NightPlan:
         split: How tasks were shared out, and near copies found.
         gate: What the publish gate says of the training set, if it was asked.
         quarantine: The night's quarantine file, if it has one.
+        judging: What a judge made of ungraded rows, if there was one.
     """
 
     agent: str
@@ -45,6 +46,7 @@ class NightPlan:
     split: dict[str, Any] = field(default_factory=dict)
     gate: dict[str, Any] | None = None
     quarantine: str | None = None
+    judging: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as a JSON object."""
@@ -54,7 +56,8 @@ class NightPlan:
     @classmethod
     def from_dict(cls, value: dict[str, Any]) -> NightPlan:
         """Read back what `to_dict` gave."""
-        fields: dict[str, Any] = {name: value[name] for name in _PLAIN}
+        # A plan that an earlier version left behind may lack what is new.
+        fields: dict[str, Any] = {name: value[name] for name in _PLAIN if name in value}
         for name in _HANDLES:
             fields[name] = None if value[name] is None else RowSet.from_dict(value[name])
         return cls(**fields)
@@ -72,6 +75,7 @@ class NightPlan:
             "agent": self.agent,
             "night": self.night,
             "account": self.account,
+            "judging": self.judging,
             "report": self.report,
             "split": self.split,
             "gate": self.gate,
@@ -81,7 +85,18 @@ class NightPlan:
 
 
 _HANDLES = ("train", "holdout", "changes")
-_PLAIN = ("agent", "night", "name", "parent", "account", "report", "split", "gate", "quarantine")
+_PLAIN = (
+    "agent",
+    "night",
+    "name",
+    "parent",
+    "account",
+    "report",
+    "split",
+    "gate",
+    "quarantine",
+    "judging",
+)
 
 
 def _handle(rows: RowSet | None) -> dict[str, Any] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from whileai_core.quality.wording import pass_rate_text
 from whileai_core.traces.report import format_trace_report
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ def night_text(result: dict[str, Any]) -> str:
     if not account["rows"]:
         parts.append("nothing new: every conversation is known from earlier nights")
         return "\n".join(parts)
-    parts += [format_trace_report(result["report"]), "", *_split_lines(result["split"])]
+    parts += [format_trace_report(result["report"]), "", *judging_lines(result["judging"])]
+    parts += _split_lines(result["split"])
     parts += [*_gate_lines(result["gate"]), ""]
     for entry in result["datasets"]:
         parts.append(
@@ -76,6 +78,9 @@ def night_markdown(
         lines += ["", f"`whileai-pipelines pull {first} --out {first}.jsonl`"]
     else:
         lines += ["", "Nothing was pushed: no new rows."]
+    if result["judging"]:
+        told = judging_lines(result["judging"])
+        lines += ["", "## Judge", "", *(f"- {line}" for line in told)]
     if result["split"]:
         lines += ["", "## Split", "", *(f"- {line}" for line in _split_lines(result["split"]))]
         lines += [f"- {line}" for line in _gate_lines(result["gate"])]
@@ -174,6 +179,33 @@ def _split_lines(split: dict[str, Any]) -> list[str]:
         f"leakage: {leakage['n_leaky']} of {_count(leakage['n'], 'remaining ask')} is a near copy "
         f"of {_count(leakage['n_sources'], 'held-out ask')} (largest similarity compared "
         f"{leakage['max_similarity']:.3f}, limit {leakage['threshold']:g}, {split['embedder']})",
+    ]
+
+
+def judging_lines(judging: dict[str, Any] | None) -> list[str]:
+    """Say what a judge made of the ungraded rows, and how far labels bear it out."""
+    if judging is None:
+        return []
+    graded = judging["passed"] + judging["failed"] + judging["between"]
+    line = (
+        f"judge {judging['judge']}: graded {graded} of "
+        f"{_count(judging['ungraded'], 'ungraded row')} ({judging['passed']} passed, "
+        f"{judging['failed']} failed"
+    )
+    line += f", {judging['between']} between)" if judging["between"] else ")"
+    if judging["no_verdict"]:
+        listed = ", ".join(f"{n} {status}" for status, n in judging["no_verdict"].items())
+        line += f"; no verdict on {sum(judging['no_verdict'].values())} ({listed})"
+    if judging["not_judged"]:
+        line += f"; {judging['not_judged']} not judged: {judging['stopped']}"
+    agreement = judging["agreement"]
+    agreed = pass_rate_text(agreement["agreed"], agreement["n"], agreement["interval95"])
+    if not agreement["n"]:
+        return [line, "judge against labels: no row with a label to compare"]
+    return [
+        line,
+        f"judge against labels: agrees on {agreed}; passes {agreement['passed_by_judge_only']} "
+        f"that the label fails, fails {agreement['passed_by_label_only']} that it passes",
     ]
 
 

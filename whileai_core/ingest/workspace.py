@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from whileai_core.atomic import atomic_file, owner_tag, sweep_temporaries
 from whileai_core.errors import SettingsError
 from whileai_core.ingest import discover as discovery
+from whileai_core.ingest.judging import Judged, JudgeOrder, judge_night
 from whileai_core.ingest.ledger import Ledger
 from whileai_core.ingest.merge import Merged, merge
 from whileai_core.ingest.night import NightPlan
@@ -67,7 +68,7 @@ class Workspace:
         self.redact = redact
         self.settings = settings or get_settings()
         self.store = ShardStore(self.settings.store)
-        self.quarantine = Quarantine(self.settings.home)
+        self.quarantine = Quarantine.from_settings(self.settings)
         self._inbox: Path | None = None
         self._away = False
 
@@ -132,10 +133,23 @@ class Workspace:
         """Put the night's shards together with what the ledger knows."""
         return merge(shards, self.store, self.ledger, night=night, work=self.work)
 
-    def keep_rejects(self, shards: Sequence[Shard], *, night: str) -> Path | None:
+    def keep_rejects(self, shards: Sequence[Shard], *, night: str) -> str | None:
         """Write the rejects of the night's shards to quarantine."""
         entries = (entry for shard in shards for entry in shard.rejects)
         return self.quarantine.keep(self.agent, night, entries)
+
+    async def judge(
+        self, rows: RowSet, order: JudgeOrder, *, night: str, api_key: str | None = None
+    ) -> Judged:
+        """Judge the rows of the night that have no reward, each once."""
+        return await judge_night(
+            rows,
+            order,
+            store=self.store.rowsets,
+            ledger=self.ledger,
+            night=night,
+            api_key=api_key,
+        )
 
     def split(self, rows: RowSet, *, fraction: float, seed: int, threshold: float) -> Assignment:
         """Give every task of the night its side."""
@@ -162,6 +176,7 @@ class Workspace:
         report: dict[str, Any],
         gate: dict[str, Any] | None,
         quarantine: str | None,
+        judging: dict[str, Any] | None = None,
     ) -> NightPlan:
         """Put together what a push needs and what the ledger will remember."""
         changes = self.store.rowsets.write(
@@ -189,6 +204,7 @@ class Workspace:
             split=sides.report,
             gate=gate,
             quarantine=quarantine,
+            judging=judging,
         )
 
     def _spooled(self, path: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 
-from whileai_core.errors import EndpointDead, InputError, SpendExhausted
+from whileai_core.errors import EndpointDead, InputError, SpendExhausted, WhileError
 from whileai_core.quality.tasks import checked_rows
 from whileai_core.rows import Row
 from whileai_core.simulation.judges import Judge, OpenJudge, Verdict, open_judge
@@ -16,7 +16,7 @@ from whileai_core.simulation.spend import Spend
 from whileai_core.traces.tasks import fold
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 # What an earlier judge left on a row; a new one replaces it whole.
 JUDGE_KEYS = (
@@ -100,7 +100,7 @@ async def evaluate(
         **({"model": model} if model else {}),
     }
     scored = [
-        scored_row(row, verdict, position=position, lineage=lineage)
+        scored_row(row, verdict, parent=_name_of(row, position), lineage=lineage)
         for position, (row, verdict) in enumerate(zip(listed, verdicts, strict=True))
     ]
     return ScoredData(
@@ -111,45 +111,68 @@ async def evaluate(
 
 
 async def judge_rows(
-    rows: Sequence[Row], judge: OpenJudge, *, concurrency: int
+    rows: Sequence[Row],
+    judge: OpenJudge,
+    *,
+    concurrency: int,
+    keep: Callable[[Row, Verdict], Awaitable[None]] | None = None,
 ) -> tuple[list[Verdict], str | None]:
     """Judge rows, some at once.
+
+    Args:
+        rows: The rows.
+        judge: Who judges them.
+        concurrency: How many at once.
+        keep: Awaited with each row that was judged and its verdict.
 
     Returns:
         A verdict per row, and why it ended early, if it did; rows that were not reached then are
         `skipped`.
+
+    Raises:
+        WhileError: What `keep` raised.
     """
     verdicts: list[Verdict | None] = [None] * len(rows)
     stopped: list[str] = []
+    broken: list[WhileError] = []
     places = iter(range(len(rows)))
 
     async def work() -> None:
         for place in places:
-            if stopped:
+            if stopped or broken:
                 return
             try:
-                verdicts[place] = await judge.judge(rows[place])
+                verdict = verdicts[place] = await judge.judge(rows[place])
             except (EndpointDead, SpendExhausted) as error:
                 stopped.append(str(error))
+                return
+            try:
+                if keep is not None:
+                    await keep(rows[place], verdict)
+            except WhileError as error:  # as itself, not in a group of errors
+                broken.append(error)
 
     async with anyio.create_task_group() as group:
         for _ in range(min(concurrency, len(rows))):
             group.start_soon(work)
+    if broken:
+        raise broken[0]
     why = stopped[0] if stopped else None
     skipped = Verdict(None, "skipped", meta={"why": why})
     return [verdict or skipped for verdict in verdicts], why
 
 
-def scored_row(row: Row, verdict: Verdict, *, position: int, lineage: Mapping[str, Any]) -> Row:
+def scored_row(row: Row, verdict: Verdict, *, parent: str, lineage: Mapping[str, Any]) -> Row:
     """Return a copy of a row with a verdict on it; the row itself is not changed.
 
     Args:
         row: The row.
         verdict: What the judge made of it.
-        position: Its place among the rows, its name in the lineage if it has no other.
+        parent: What the lineage calls the row.
         lineage: What to add to its lineage; `judge` becomes its `judge_name` too.
     """
-    copy = {key: value for key, value in row.items() if key not in JUDGE_KEYS}
+    judged_before = "judge_status" in row or "reward" in row
+    copy = {key: value for key, value in row.items() if not judged_before or key not in JUDGE_KEYS}
     meta = dict(verdict.meta)
     failure_class, markers = meta.pop("failure_class", None), meta.pop("markers", None)
     if verdict.reward is not None:
@@ -165,11 +188,14 @@ def scored_row(row: Row, verdict: Verdict, *, position: int, lineage: Mapping[st
     if isinstance(markers, dict):
         copy["markers"] = {**_object(row.get("markers")), **markers}
     earlier = _object(row.get("lineage"))
-    parent = row.get("scenario_id") or row.get("id") or f"row_{position}"
     copy["lineage"] = {**earlier, **lineage, "parent": parent}
     if "scoring_run_id" in earlier:
         copy["lineage"]["prior_scoring_run_id"] = earlier["scoring_run_id"]
     return copy
+
+
+def _name_of(row: Row, position: int) -> str:
+    return str(row.get("scenario_id") or row.get("id") or f"row_{position}")
 
 
 def _one_of(judge: Judge | None, grader: Judge | None) -> Judge:

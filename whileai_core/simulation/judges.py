@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import anyio
 import anyio.to_thread
 
+from whileai_core import jsonio
 from whileai_core.errors import EndpointDead, InputError, SpendExhausted
 from whileai_core.quality.verdicts import normalize_judge_result
 from whileai_core.simulation.agents import callable_name, is_async
@@ -109,7 +110,9 @@ class OpenJudge:
             except Exception as error:
                 return Verdict(None, "error", meta={"error": f"{type(error).__name__}: {error}"})
             result = normalize_judge_result(returned, self._scale)
-            return Verdict(result.reward, result.judge_status, result.reason, result.judge_meta)
+            # What a judge says beside the reward rides along on rows, which are JSON.
+            meta = jsonio.strict(result.judge_meta)
+            return Verdict(result.reward, result.judge_status, result.reason, meta)
         return Verdict(None, "timeout", meta={"seconds": self._seconds})
 
     async def _call(self, row: Row) -> Any:
