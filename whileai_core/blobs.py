@@ -6,7 +6,7 @@ which is atomic there.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,6 +63,30 @@ class Blobs:
         filesystem, root = self._remote
         with self._translated("look up", name):
             return bool(filesystem.exists(f"{root}/{name}"))
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names of all blobs below a folder, sorted; none where there is no such."""
+        if self._local is not None:
+            paths = (path for path in (self._local / folder).rglob("[!.]*") if path.is_file())
+            return sorted(path.relative_to(self._local).as_posix() for path in paths)
+        filesystem, root = self._remote
+        with self._translated("list", folder):
+            return sorted(
+                path.removeprefix(f"{root}/") for path in filesystem.find(f"{root}/{folder}")
+            )
+
+    def delete(self, name: str) -> None:
+        """Remove one blob; a missing one is fine."""
+        with self._translated("remove", name), suppress(FileNotFoundError):
+            if self._local is not None:
+                (self._local / name).unlink()
+                return
+            filesystem, root = self._remote
+            filesystem.rm_file(f"{root}/{name}")
+
+    def path(self, name: str) -> str:
+        """Return the path or URL under which others find a blob."""
+        return str(self._local / name) if self._local is not None else f"{self.url}/{name}"
 
     @cached_property
     def _remote(self) -> tuple[Any, str]:

@@ -70,7 +70,7 @@ def intake(workspace: Workspace, *paths: Path, night: str = "2026-11-28") -> Nig
         sides=sides,
         report={},
         gate=None,
-        quarantine=str(quarantine) if quarantine else None,
+        quarantine=quarantine,
     )
 
 

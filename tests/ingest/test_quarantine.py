@@ -10,6 +10,7 @@ from night_kit import intake, row, write_jsonl
 from whileai_core.errors import SourceNotFound
 from whileai_core.ingest.quarantine import Quarantine
 from whileai_core.ingest.workspace import Workspace
+from whileai_core.settings import get_settings
 
 
 def test_a_repeated_night_writes_the_same_file(tmp_path, home):
@@ -17,13 +18,14 @@ def test_a_repeated_night_writes_the_same_file(tmp_path, home):
     with Workspace("my agent") as workspace:
         first = intake(workspace, source)
         assert intake(workspace, source).quarantine == first.quarantine
-    (batch,) = Quarantine(home).batches()
+    (batch,) = Quarantine(str(home)).batches()
     assert batch.reasons == {"not_json": 2}
-    assert Quarantine(home).find("2026-11-28") == batch
+    assert Quarantine(str(home)).find("2026-11-28") == batch
 
 
-def test_entries_that_became_readable_are_taken_out_and_the_others_stay(home):
-    quarantine = Quarantine(home)
+@pytest.mark.parametrize("place", ["{}", "memory://{}"])
+def test_entries_that_became_readable_are_taken_out_and_the_others_stay(place, home):
+    quarantine = Quarantine(place.format(home))
     entry = {"source": "s", "position": "line 1", "reason": "no_signal", "detail": "d"}
     entries = [
         {**entry, "id": "1", "raw": json.dumps(row(1), indent=1)},
@@ -38,8 +40,19 @@ def test_entries_that_became_readable_are_taken_out_and_the_others_stay(home):
         assert intake(workspace, source).account["rows"] == 1
     quarantine.discharge(batch, readable)
     assert [item["id"] for item in quarantine.entries(batch)] == ["2"]
+    quarantine.discharge(batch, quarantine.entries(batch))
+    assert quarantine.batches() == []
+
+
+def test_machines_that_share_a_store_share_their_quarantine(tmp_path, monkeypatch):
+    monkeypatch.setenv("WHILEAI_STORE_URL", f"file://{tmp_path}/shared")
+    with Workspace("a") as workspace:
+        intake(workspace, write_jsonl(tmp_path / "a.jsonl", [row(1), "broken"]))
+    monkeypatch.setenv("WHILEAI_HOME", str(tmp_path / "other"))
+    (batch,) = Quarantine.from_settings(get_settings()).batches()
+    assert (batch.agent, batch.reasons) == ("a", {"not_json": 1})
 
 
 def test_a_name_that_fits_nothing_lists_what_there_is(home):
     with pytest.raises(SourceNotFound, match="there are: none"):
-        Quarantine(home).find("2026")
+        Quarantine(str(home)).find("2026")

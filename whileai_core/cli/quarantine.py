@@ -43,7 +43,7 @@ def _quarantine() -> Any:
     from whileai_core.ingest.quarantine import Quarantine
     from whileai_core.settings import get_settings
 
-    return Quarantine(get_settings().home)
+    return Quarantine.from_settings(get_settings())
 
 
 def _list(args: argparse.Namespace) -> None:
@@ -65,7 +65,7 @@ def _show(args: argparse.Namespace) -> None:
     quarantine = _quarantine()
     batch = quarantine.find(args.name)
     entries = list(quarantine.entries(batch))
-    lines = [f"{batch.path}"]
+    lines = [batch.path]
     for entry in entries:
         where = " ".join(part for part in (entry["source"], entry["position"]) if part)
         raw = entry["raw"] if len(entry["raw"]) <= _SHOWN else entry["raw"][:_SHOWN] + "…"
@@ -87,7 +87,7 @@ def _replay(args: argparse.Namespace) -> None:
         return
     flow = load_flow("nightly")
     source = quarantine.replay_source(batch, readable)
-    result = flow.run(paths=[str(source)], agent=batch.agent)
+    result = flow.run(paths=[source], agent=batch.agent)
     quarantine.discharge(batch, readable)
     emit(
         {"replayed": len(readable), "left": left, **result},

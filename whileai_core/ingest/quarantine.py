@@ -4,26 +4,34 @@
 
     <home>/quarantine/<agent>/<night>-<hash>.jsonl
 
-A file is named after its content, so that a repeated run writes the same file. Entries that
-become readable after a fix are replayed; the others stay.
+or below the store instead of the home folder, where that is shared between machines. A file is
+named after its content, so that a repeated run writes the same file. Entries that become readable
+after a fix are replayed; the others stay.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from whileai_core import jsonio
-from whileai_core.atomic import write_atomic
+from whileai_core.blobs import Blobs
 from whileai_core.dialects.reading import read_items
 from whileai_core.errors import SourceNotFound
+from whileai_core.ingest.sharing import is_shared
 from whileai_core.sources.items import Ignored, Reject
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
+
+    from whileai_core.settings import Settings
+
+_ROOT = "quarantine"
+_BATCH = re.compile(rf"{_ROOT}/[^/]+/[^/]+\.jsonl")  # and not what lies in `replayed`
 
 Entry = dict[str, Any]  # {"id", "source", "position", "reason", "detail", "raw"}
 
@@ -35,13 +43,13 @@ class Batch:
     Attributes:
         name: `<night>-<hash>`, what `show` and `replay` take.
         agent: Whose night it was.
-        path: Where it lies.
+        path: Where it lies, a path or a URL.
         reasons: Reason → entries.
     """
 
     name: str
     agent: str
-    path: Path
+    path: str
     reasons: dict[str, int]
 
     def to_dict(self) -> dict[str, Any]:
@@ -50,32 +58,36 @@ class Batch:
         return {
             "name": self.name,
             "agent": self.agent,
-            "path": str(self.path),
+            "path": self.path,
             "entries": entries,
             "reasons": self.reasons,
         }
 
 
 class Quarantine:
-    """The quarantine files of one home folder."""
+    """The quarantine files below one folder or fsspec URL."""
 
-    def __init__(self, home: Path) -> None:
-        self._folder = home / "quarantine"
+    def __init__(self, place: str) -> None:
+        self._blobs = Blobs(place)
 
-    def keep(self, agent: str, night: str, entries: Iterable[Entry]) -> Path | None:
-        """Write the rejects of a night; None when there are none."""
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Quarantine:
+        """Open the quarantine that belongs to the settings."""
+        return cls(settings.store if is_shared(settings.store) else str(settings.home))
+
+    def keep(self, agent: str, night: str, entries: Iterable[Entry]) -> str | None:
+        """Write the rejects of a night and say where; None when there are none."""
         data = b"".join(jsonio.dumps(entry) + b"\n" for entry in entries)
         if not data:
             return None
-        name = f"{night}-{hashlib.sha256(data).hexdigest()[:8]}"
-        path = self._folder / _folder_name(agent) / f"{name}.jsonl"
-        write_atomic(path, data)
-        return path
+        name = f"{_folder(agent)}/{night}-{hashlib.sha256(data).hexdigest()[:8]}.jsonl"
+        self._blobs.write(name, data)
+        return self._blobs.path(name)
 
     def batches(self) -> list[Batch]:
         """Return all quarantine files, oldest night first."""
-        paths = sorted(self._folder.glob("*/*.jsonl"), key=lambda path: (path.stem, path.parent))
-        return [self._batch(path) for path in paths]
+        names = [name for name in self._blobs.names(_ROOT) if _BATCH.fullmatch(name)]
+        return sorted(map(self._batch, names), key=lambda batch: (batch.name, batch.agent))
 
     def find(self, name: str) -> Batch:
         """Return the quarantine file of that name, or of the night that it names.
@@ -91,41 +103,38 @@ class Quarantine:
         raise SourceNotFound(f"no single quarantine file fits {name!r}; there are: {names}")
 
     def entries(self, batch: Batch) -> Iterator[Entry]:
-        """Stream the entries of a quarantine file."""
-        with batch.path.open("rb") as file:
-            for line in file:
-                yield jsonio.loads(line)
+        """Yield the entries of a quarantine file."""
+        return self._read(_name(batch))
 
     def readable_now(self, batch: Batch) -> list[Entry]:
         """Return the entries that today's dialects read without a reject."""
         return [entry for entry in self.entries(batch) if _reads(entry)]
 
-    def replay_source(self, batch: Batch, entries: Iterable[Entry]) -> Path:
+    def replay_source(self, batch: Batch, entries: Iterable[Entry]) -> str:
         """Write entries out as a source file for the nightly flow, one raw record a line."""
         data = b"".join(_as_line(entry["raw"]) for entry in entries)
         digest = hashlib.sha256(data).hexdigest()[:8]
-        path = (
-            self._folder / _folder_name(batch.agent) / "replayed" / f"{batch.name}-{digest}.jsonl"
-        )
-        write_atomic(path, data)
-        return path
+        name = f"{_folder(batch.agent)}/replayed/{batch.name}-{digest}.jsonl"
+        self._blobs.write(name, data)
+        return self._blobs.path(name)
 
     def discharge(self, batch: Batch, entries: Iterable[Entry]) -> None:
         """Take replayed entries out of their file; an empty file goes."""
         gone = {entry["id"] for entry in entries}
         left = [entry for entry in self.entries(batch) if entry["id"] not in gone]
         if left:
-            write_atomic(batch.path, b"".join(jsonio.dumps(entry) + b"\n" for entry in left))
+            self._blobs.write(_name(batch), b"".join(jsonio.dumps(e) + b"\n" for e in left))
         else:
-            batch.path.unlink(missing_ok=True)
+            self._blobs.delete(_name(batch))
 
-    def _batch(self, path: Path) -> Batch:
-        reasons: dict[str, int] = {}
-        with path.open("rb") as file:
-            for line in file:
-                reason = jsonio.loads(line)["reason"]
-                reasons[reason] = reasons.get(reason, 0) + 1
-        return Batch(path.stem, path.parent.name, path, reasons)
+    def _batch(self, name: str) -> Batch:
+        reasons = Counter(entry["reason"] for entry in self._read(name))
+        _, agent, file = name.split("/")
+        return Batch(file.removesuffix(".jsonl"), agent, self._blobs.path(name), dict(reasons))
+
+    def _read(self, name: str) -> Iterator[Entry]:
+        for line in io.BytesIO(self._blobs.read(name)):
+            yield jsonio.loads(line)
 
 
 def _reads(entry: Entry) -> bool:
@@ -138,5 +147,9 @@ def _as_line(raw: str) -> bytes:
     return jsonio.dumps(jsonio.loads(raw)) + b"\n"
 
 
-def _folder_name(agent: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]", "_", agent) or "_"
+def _folder(agent: str) -> str:
+    return f"{_ROOT}/{re.sub(r'[^A-Za-z0-9._-]', '_', agent) or '_'}"
+
+
+def _name(batch: Batch) -> str:
+    return f"{_folder(batch.agent)}/{batch.name}.jsonl"
