@@ -186,7 +186,7 @@ class Ledger:
                 "VALUES (:agent, :row_id, :judge, :version, :verdict, :night) "
                 "ON CONFLICT DO NOTHING",
                 [
-                    {**shared, "row_id": row_id, "verdict": jsonio.dumps(verdict).decode()}
+                    {**shared, "row_id": row_id, "verdict": _stored(jsonio.dumps(verdict).decode())}
                     for row_id, verdict in verdicts.items()
                 ],
             )
