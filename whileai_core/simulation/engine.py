@@ -175,14 +175,14 @@ class Engine:
             for group, _ in jobs
             if group.situation.steering and group.situation.origin == AIMED
         )
-        fatal: list[EndpointDead | SpendExhausted] = []
+        failures: list[Exception] = []
 
         async def work(group: Group, index: int) -> None:
             async with self._limiter:
                 try:
                     await self._rollout(group, index)
-                except (EndpointDead, SpendExhausted) as error:
-                    fatal.append(error)
+                except Exception as error:  # told below, by itself and not as a group
+                    failures.append(error)
                     tasks.cancel_scope.cancel()
 
         async with anyio.create_task_group() as tasks:
@@ -191,8 +191,8 @@ class Engine:
         await self._tell(jobs)
         if self._checkpoint is not None:
             self._checkpoint.sync()
-        if fatal:
-            raise fatal[0]
+        if failures:
+            raise failures[0]
 
     async def _tell(self, jobs: Sequence[Job]) -> None:
         """Note how the rollouts of a round came out, graded if there is a grader."""
@@ -264,7 +264,6 @@ class Engine:
     def _mark_cut(self) -> None:
         """Mark the rows of groups that the end of the run left short of their repeats."""
         for group in self._groups:
-            wanted = self._repeats.k if group.split else self._repeats.first
-            if group.owed > 0 or group.done < wanted:
+            if group.done < (self._repeats.k if group.split else self._repeats.first):
                 for row in group.rows.values():
                     row["group_cut"] = True

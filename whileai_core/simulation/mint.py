@@ -49,7 +49,7 @@ class Mint:
         words = words_of_name(parameter)
         if _PATHS.intersection(words):
             return f"notes/{self._noun}_{drawn % 9000 + 1000}.txt"
-        if words == ["name"]:
+        if words == ("name",):
             return person(*salt, turn)
         if _type_of(tool, parameter) in ("integer", "number"):
             return str(drawn % 900_000 + 100_000)

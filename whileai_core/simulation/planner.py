@@ -189,8 +189,9 @@ class Planner:
     def _replace(self, drafts: list[_Draft]) -> None:
         """Give the slots of prompts that cannot be told apart from copies to other situations."""
         for draft in drafts:
-            if draft.probe is None and draft.situation.prompt is None:
+            if draft.situation.origin not in (SEED, REPLAY):
                 draft.situation = self._pick(draft.situation.origin)
+                draft.probe = None
 
     async def _write(self, drafts: list[_Draft], rewrite: int) -> None:
         cards: list[tuple[_Draft, Card]] = []

@@ -84,6 +84,7 @@ class Repeats:
             if group.split:
                 group.target = self.k
             elif not group.rows or self._may_split(group.target):
+                self._continued[group.target] = self._continued.get(group.target, 0) + 1
                 group.target += 1
             else:
                 group.stopped = True
@@ -111,10 +112,8 @@ class Repeats:
         n = group.target
         if n == self.first:
             self._probed += 1
-        else:
-            self._continued[n - 1] = self._continued.get(n - 1, 0) + 1
-            if group.split:
-                self._split_at[n - 1] = self._split_at.get(n - 1, 0) + 1
+        elif group.split:
+            self._split_at[n - 1] = self._split_at.get(n - 1, 0) + 1
         self._split += group.split
 
     def _may_split(self, n: int) -> bool:

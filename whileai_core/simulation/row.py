@@ -112,7 +112,9 @@ def _exported(value: Any) -> Any:
             for key, inner in value.items()
             if inner is not None and key not in _PRIVILEGED and not str(key).startswith("_")
         }
-    return [_exported(item) for item in value] if isinstance(value, list) else value
+    if isinstance(value, list) and value and not isinstance(value[0], str):
+        return [_exported(item) for item in value]
+    return value
 
 
 def _messages(prompt: str, rollout: Rollout) -> list[dict[str, Any]]:

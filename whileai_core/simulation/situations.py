@@ -121,8 +121,7 @@ class Explorer:
     fault_rate: float
     hard_share: float
     flip: bool
-    covered: set[Pair] = field(default_factory=set)
-    _cells: list[_Cell] = field(default_factory=list)
+    _pools: dict[tuple[str, bool], list[_Cell]] = field(default_factory=dict)
     _wanted: set[Pair] = field(default_factory=set)
     _picks: int = 0
     _faulted: int = 0
@@ -138,35 +137,46 @@ class Explorer:
                 variants.append(healthy)
             for variant in variants:
                 known.setdefault(scenario_id(variant), _cell(variant))
-        self._cells = list(known.values())
-        reachable = {pair for cell in self._cells for pair in cell.pairs}
-        self._wanted = all_pairs(self.axes) & reachable
+        cells = list(known.values())
+        self._pools = {
+            (tier, faulted): [
+                cell for cell in cells if cell.tier == tier and cell.faulted == faulted
+            ]
+            for tier in (ORDINARY, *HARD_TIERS)
+            for faulted in (False, True)
+        }
+        self._wanted = all_pairs(self.axes) & {pair for cell in cells for pair in cell.pairs}
 
     def pick(self) -> Situation:
         """Return the next situation."""
         tier = self._tier()
-        cells = [cell for cell in self._cells if cell.tier == tier] or self._cells
-        cell = self._uncovering(cells) or self._drawn(cells)
+        cell = self._uncovering(tier) or self._drawn(tier)
         cell.visits += 1
         self._picks += 1
         self._faulted += cell.faulted
         self._tiers[cell.tier] += 1
-        self.covered |= cell.pairs
+        self._wanted -= cell.pairs
         return situation_of(dict(cell.assignment), origin="explore", seed=self.seed)
 
     def _tier(self) -> str:
         """Return the tier whose turn it is, so that `hard_share` of the picks are hard."""
         ordinary = round((self._picks + 1) * (1 - self.hard_share))
-        if self._tiers[ORDINARY] < ordinary:
+        present = [
+            tier
+            for tier in (ORDINARY, *HARD_TIERS)
+            if self._pools[tier, False] or self._pools[tier, True]
+        ]
+        hard = [tier for tier in present if tier != ORDINARY]
+        if ORDINARY in present and (self._tiers[ORDINARY] < ordinary or not hard):
             return ORDINARY
-        present = [tier for tier in HARD_TIERS if any(cell.tier == tier for cell in self._cells)]
-        return min(present or [ORDINARY], key=lambda tier: self._tiers[tier])
+        return min(hard, key=lambda tier: self._tiers[tier])
 
-    def _uncovering(self, cells: list[_Cell]) -> _Cell | None:
+    def _uncovering(self, tier: str) -> _Cell | None:
         """Return the cell that covers most pairs anew, None when there is none."""
-        left = self._wanted - self.covered
+        left = self._wanted
         if not left:
             return None
+        cells = [*self._pools[tier, False], *self._pools[tier, True]]
         may_fault = self._faulted < self.fault_rate * (self._picks + 1)
         gains = [
             (len(cell.pairs & left), self._key(cell), place)
@@ -176,13 +186,11 @@ class Explorer:
         gain, _, place = max(gains, default=(0, 0.0, 0))
         return cells[place] if gain else None
 
-    def _drawn(self, cells: list[_Cell]) -> _Cell:
+    def _drawn(self, tier: str) -> _Cell:
         """Return a cell by weight among those visited least."""
-        healthy = [cell for cell in cells if not cell.faulted]
-        faulted = [cell for cell in cells if cell.faulted]
         share = self.fault_rate * (_KEPT_FAULTS if self.flip else 1.0)
         wants_fault = chance.share(self.seed, "fault", self._picks) < share
-        pool = (faulted if wants_fault else healthy) or cells
+        pool = self._pools[tier, wants_fault] or self._pools[tier, not wants_fault]
         fewest = min(cell.visits for cell in pool)
         least = [cell for cell in pool if cell.visits == fewest]
         return max(least, key=self._key)

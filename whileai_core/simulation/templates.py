@@ -9,7 +9,7 @@ from whileai_core.simulation import words
 from whileai_core.simulation.cards import Card
 from whileai_core.simulation.chance import number, pick
 from whileai_core.simulation.mint import reference_parameter
-from whileai_core.simulation.verbs import Verb, verb_of, words_of_name
+from whileai_core.simulation.verbs import Verb, verb_of, words_of_name, words_of_text
 from whileai_core.traces.dimensions import SPECIAL_TOOLS, UNSPECIFIED, names_a_reference
 
 UNRELATED, MULTI_TOOL = SPECIAL_TOOLS
@@ -93,7 +93,7 @@ class TemplateWriter:
 
     def _names_another(self, text: str, allowed: Iterable[str]) -> bool:
         """Tell whether a message holds all the words of a tool it is not about."""
-        spoken = set(words_of_name(text))
+        spoken = set(words_of_text(text))
         wanted = {word for name in allowed for word in self._name_words[name]}
         return any(
             needed <= spoken
@@ -133,7 +133,7 @@ def _rule(rule: str | None, *salt: object) -> str:
 
 def _act(tool: Mapping[str, Any], reference: str | None, *salt: object) -> str:
     """Return what a tool does as an act: "cancel the order", with its reference if it takes one."""
-    name_words = words_of_name(tool["name"]) or [str(tool["name"])]
+    name_words = list(words_of_name(tool["name"])) or [str(tool["name"])]
     verb, rest = name_words[0], name_words[1:]
     if verb == "lookup":
         verb = "do a lookup of"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 
@@ -50,9 +51,15 @@ _DESTRUCTIVE = frozenset({
 })  # fmt: skip
 
 
-def words_of_name(name: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def words_of_name(name: str) -> tuple[str, ...]:
     """Return the lower-cased words of a tool or parameter name, snake or camel case."""
-    return [word.lower() for word in _WORDS.findall(name)]
+    return tuple(words_of_text(name))
+
+
+def words_of_text(text: str) -> list[str]:
+    """Return the lower-cased words of a text, split as names are."""
+    return [word.lower() for word in _WORDS.findall(text)]
 
 
 def verb_of(name: str) -> Verb:
