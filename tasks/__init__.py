@@ -35,6 +35,7 @@ from tasks.platform import (
     unpublish,
     update_dataset,
 )
+from tasks.simulation import simulate, simulate_from_traces
 from tasks.traces import (
     dimensions_from_traces,
     drop_leaky_rows,
@@ -82,6 +83,8 @@ __all__ = [
     "refresh_delegated_credential",
     "register_agent",
     "rows_from_otel",
+    "simulate",
+    "simulate_from_traces",
     "split_pseudo_production",
     "tools_from_traces",
     "trace_report",

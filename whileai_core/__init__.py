@@ -61,6 +61,9 @@ _HOMES = {
     "ChatEndpoint": "whileai_core.simulation.endpoint",
     "ScoredData": "whileai_core.simulation.scored",
     "Spend": "whileai_core.simulation.spend",
+    "simulate": "whileai_core.simulation.simulate",
+    "simulate_from_traces": "whileai_core.simulation.from_traces",
+    "SimulationData": "whileai_core.simulation.data",
     "Row": "whileai_core.rows",
     "RowSet": "whileai_core.rowset",
     "RowSetStore": "whileai_core.rowset",
@@ -95,11 +98,14 @@ if TYPE_CHECKING:
     from whileai_core.rows import Row as Row
     from whileai_core.rowset import RowSet as RowSet
     from whileai_core.rowset import RowSetStore as RowSetStore
+    from whileai_core.simulation.data import SimulationData as SimulationData
     from whileai_core.simulation.endpoint import ChatEndpoint as ChatEndpoint
     from whileai_core.simulation.evaluate import evaluate as evaluate
+    from whileai_core.simulation.from_traces import simulate_from_traces as simulate_from_traces
     from whileai_core.simulation.outcome import outcome_judge as outcome_judge
     from whileai_core.simulation.scored import ScoredData as ScoredData
     from whileai_core.simulation.seeded import seeded_agent as seeded_agent
+    from whileai_core.simulation.simulate import simulate as simulate
     from whileai_core.simulation.spend import Spend as Spend
     from whileai_core.traces.dimensions import build_dimensions as build_dimensions
     from whileai_core.traces.dimensions import dimensions_from_traces as dimensions_from_traces

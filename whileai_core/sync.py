@@ -5,9 +5,9 @@
 1.0
 
 Operations on rows are plain functions and are the same objects here. Operations on the platform
-run in an event loop of their own. They may also be called where a loop is running already (a
-notebook, a callback): the work then goes to another thread, and the calling loop stands still
-until it is done. In async code await the operation of `whileai_core` instead.
+and simulations run in an event loop of their own. They may also be called where a loop is running
+already (a notebook, a callback): the work then goes to another thread, and the calling loop stands
+still until it is done. In async code await the operation of `whileai_core` instead.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import whileai_core
 from whileai_core import platform
 from whileai_core.simulation import evaluate as _evaluation
+from whileai_core.simulation import from_traces as _from_traces
+from whileai_core.simulation import simulate as _simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -96,6 +98,8 @@ push_file = _blocking(platform.push_file)
 push_rows = _blocking(platform.push_rows)
 refresh_delegated_credential = _blocking(platform.refresh_delegated_credential)
 register_agent = _blocking(platform.register_agent)
+simulate = _blocking(_simulate.simulate)
+simulate_from_traces = _blocking(_from_traces.simulate_from_traces)
 unpublish = _blocking(platform.unpublish)
 update_dataset = _blocking(platform.update_dataset)
 
