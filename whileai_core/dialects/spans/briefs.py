@@ -49,8 +49,8 @@ class Plan(NamedTuple):
     Attributes:
         kind: Place in the list of the attribute that names the kind, -1 for none.
         kinds: Its values and what they mean: kind, and `Brief.part`.
-        texts, ints: Take the attributes with texts, and with integers, out of the list.
-        others: Places in the list of the other values.
+        texts: Takes the attributes with texts out of the list.
+        ints, others: Places in the list of the integers and of the other values.
         rewards: Place and name of attributes that may hold the reward, by precedence.
         fields: Fields of `Reading` that the values are for: texts, integers, others.
         at: The same, field to index.
@@ -63,7 +63,7 @@ class Plan(NamedTuple):
     kind: int
     kinds: Mapping[str, tuple[str, str]]
     texts: Callable[[list[Any]], Sequence[Any]]
-    ints: Callable[[list[Any]], Sequence[Any]] | None
+    ints: tuple[int, ...]
     others: tuple[int, ...]
     rewards: tuple[tuple[int, str], ...]
     fields: tuple[str, ...]

@@ -80,6 +80,8 @@ def _row(key: str, ordered: list[Brief]) -> Row:
                 found[field] = FIRST_OF[field](brief.values[index])
     models = [brief for brief in ordered if brief.part == MODEL]
     telling = _Telling(ordered, models)
+    if not (telling.prompt or telling.steps or telling.final_text):
+        raise _NotStraight
     row: Row = {
         "prompt": telling.prompt,
         "steps": telling.steps,
@@ -154,11 +156,11 @@ class _Telling:
         if events is None:
             raise _NotStraight
         for event in events:
-            if type(event) is Say:
+            if isinstance(event, Say):
                 self.final_text = event.text
-            elif type(event) is Ask:
+            elif isinstance(event, Ask):
                 self._asked(event.text)
-            elif type(event) is Instruct and event.text not in self.instructions:
+            elif isinstance(event, Instruct) and event.text not in self.instructions:
                 self.instructions.append(event.text)
 
     def _asked(self, text: str) -> None:

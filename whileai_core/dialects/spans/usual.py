@@ -29,7 +29,7 @@ _MOST_TEXTS = 5_000
 _key_of = itemgetter("key")
 _value_of = itemgetter("value")
 _text_of = itemgetter("stringValue")
-_int_of = itemgetter("intValue")
+_WHOLE = (str, int)  # how a whole number is written
 _new = tuple.__new__  # a third of the cost of calling a named tuple
 
 
@@ -50,13 +50,18 @@ class UsualSpans:
             trace, name = raw["traceId"], raw["name"]
             keys = tuple(map(_key_of, attributes))
             plan = self._plans.get(keys) or self._planned(keys, attributes)
-            if plan is None or type(start) is not str or type(name) is not str or raw.get("events"):
+            if (
+                plan is None
+                or type(start) not in _WHOLE
+                or type(name) is not str
+                or raw.get("events")
+            ):
                 return None
             values: list[Any] = [*map(_text_of, map(_value_of, plan.texts(attributes)))]
             if not all(values):
                 return None
-            if plan.ints is not None:
-                values += map(int, map(_int_of, map(_value_of, plan.ints(attributes))))
+            if plan.ints:
+                values += [int(attributes[place]["value"]["intValue"]) for place in plan.ints]
             if plan.others and not _take_others(plan.others, attributes, values):
                 return None
             kind, part = "", ""
@@ -161,7 +166,7 @@ def _plan_of(
         kind=kind_place,
         kinds={value: (kind, part_in(kind, at.keys())) for value, kind in kinds.items()},
         texts=_picker(texts),
-        ints=_picker(ints) if ints else None,
+        ints=ints,
         others=others,
         rewards=tuple((keys.index(key), key) for key in reward_keys if key in keys),
         fields=tuple(at),
