@@ -9,12 +9,13 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
-from whileai_core.gate import housekeeping, jobs
+from whileai_core.gate import background, housekeeping, hubjobs, jobs
 from whileai_core.gate.hangup import HangUp
 from whileai_core.gate.http import error_response
 from whileai_core.gate.metrics import Metrics
 from whileai_core.gate.middleware import RequestLog
 from whileai_core.gate.routes import (
+    adapters,
     agents,
     catalog,
     checks,
@@ -53,6 +54,7 @@ _SUBJECTS = (
     traces,
     otlp,
     runs,
+    adapters,
     credentials,
     pages,
 )
@@ -72,10 +74,16 @@ def create_app(settings: GateSettings | None = None, *, works: bool = True) -> S
         async with open_gate(chosen) as gate:
             app.state.gate = gate
             if works:
-                async with housekeeping.at_work(gate), jobs.at_work(gate, HANDLERS):
+                async with (
+                    housekeeping.at_work(gate),
+                    jobs.at_work(gate, HANDLERS),
+                    hubjobs.at_work(gate),
+                ):
                     yield
             else:  # what an earlier process left; a short-lived one has no time for a loop
                 await jobs.run_due(gate, HANDLERS)
+                if await jobs.any_free(gate, hubjobs.HANDLERS):
+                    app.state.on_hub_job()
                 yield
 
     metrics = Metrics()
@@ -90,6 +98,8 @@ def create_app(settings: GateSettings | None = None, *, works: bool = True) -> S
         lifespan=lifespan,
     )
     app.state.metrics = metrics
+    # A served gate looks for such jobs all the time.
+    app.state.on_hub_job = (lambda: None) if works else (lambda: background.work_soon(chosen))
     app.router.redirect_slashes = False  # clients of the protocol take no redirect
     return app
 

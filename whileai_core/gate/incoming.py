@@ -32,16 +32,24 @@ class StoredBlob(NamedTuple):
     problem: str | None
 
 
-async def receive_blob(gate: Gate, key: str, stream: AsyncIterator[bytes]) -> StoredBlob:
+async def receive_blob(
+    gate: Gate, key: str, stream: AsyncIterator[bytes], *, rows: bool = True
+) -> StoredBlob:
     """Store a stream under a key that was noted as being written.
 
     Whatever interrupts it leaves nothing behind.
+
+    Args:
+        gate: The gate.
+        key: Key of the blob.
+        stream: Its bytes.
+        rows: Whether it should be JSONL, and its lines are counted.
 
     Raises:
         HTTPException: 413 when the stream is longer than the gate accepts.
     """
     writer = await anyio.to_thread.run_sync(gate.blobs.writer, key)
-    intake = _Intake(writer, LineCounter(gate.settings.max_line_bytes))
+    intake = _Intake(writer, LineCounter(gate.settings.max_line_bytes) if rows else None)
     limit = gate.settings.max_upload_bytes
     waiting = bytearray()
     try:
@@ -56,14 +64,13 @@ async def receive_blob(gate: Gate, key: str, stream: AsyncIterator[bytes]) -> St
     except BaseException:
         await anyio.to_thread.run_sync(writer.abort)
         raise
-    lines = intake.lines
-    return StoredBlob(key, intake.size, intake.sha256.hexdigest(), lines.rows, lines.problem)
+    return intake.stored(key)
 
 
 class _Intake:
     """The blocking side; runs in a worker thread, one call at a time."""
 
-    def __init__(self, writer: BlobWriter, lines: LineCounter) -> None:
+    def __init__(self, writer: BlobWriter, lines: LineCounter | None) -> None:
         self.size = 0
         self.sha256 = hashlib.sha256()
         self.lines = lines
@@ -72,10 +79,16 @@ class _Intake:
     def take(self, data: bytes) -> None:
         self._writer.write(data)
         self.sha256.update(data)
-        self.lines.feed(data)
+        if self.lines is not None:
+            self.lines.feed(data)
         self.size += len(data)
 
     def finish(self, data: bytes) -> None:
         self.take(data)
-        self.lines.finish()
+        if self.lines is not None:
+            self.lines.finish()
         self._writer.commit()
+
+    def stored(self, key: str) -> StoredBlob:
+        rows, problem = (self.lines.rows, self.lines.problem) if self.lines else (0, None)
+        return StoredBlob(key, self.size, self.sha256.hexdigest(), rows, problem)

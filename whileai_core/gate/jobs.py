@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, func, select, update
 
 from whileai_core.gate.database import Database, now_ms
 from whileai_core.gate.tables import Job
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -48,6 +48,7 @@ class Claim:
     kind: str
     payload: dict[str, Any]
     holder: str
+    attempts: int
 
     async def finish(self, session: AsyncSession) -> None:
         """Mark the job as done, in the transaction of its effects.
@@ -108,6 +109,33 @@ async def run_due(
         if claim is None:
             return
         await run(gate, claim, handlers[claim.kind])
+
+
+async def note(session: AsyncSession, kind: str, payload: dict[str, Any]) -> None:
+    """Note a job in the transaction that makes it necessary, for whichever worker is free."""
+    job = Job(
+        kind=kind, payload=payload, state=OPEN, lease_until=0, attempts=0, created_at=now_ms()
+    )
+    session.add(job)
+
+
+async def seconds_until_due(gate: Gate, kinds: Collection[str]) -> float | None:
+    """Return when the next job that nobody holds is free; None when there is none."""
+    waiting = select(func.min(Job.lease_until)).where(
+        Job.state == OPEN, Job.kind.in_(kinds), Job.holder.is_(None)
+    )
+    async with gate.database.read() as session:
+        due = await session.scalar(waiting)
+    return None if due is None else max(0.0, (due - now_ms()) / 1000)
+
+
+async def any_free(gate: Gate, kinds: Collection[str]) -> bool:
+    """Tell whether there is a job to take now, a dead worker's among them."""
+    free = select(Job.number).where(
+        Job.state == OPEN, Job.kind.in_(kinds), Job.lease_until <= now_ms()
+    )
+    async with gate.database.read() as session:
+        return await session.scalar(free.limit(1)) is not None
 
 
 @contextlib.asynccontextmanager
@@ -198,4 +226,4 @@ async def _release(database: Database, claim: Claim, failure: Exception) -> None
 
 def _claim(job: Job) -> Claim:
     assert job.holder is not None  # noqa: S101  set where the job was taken
-    return Claim(job.number, job.kind, job.payload, job.holder)
+    return Claim(job.number, job.kind, job.payload, job.holder, job.attempts)

@@ -14,6 +14,7 @@ from whileai_core.gate.schemas import (
     CHECK,
     FLAG,
     MAYBE_TEXT,
+    PUBLISHING,
     TEXT,
     WHOLE,
     Schema,
@@ -247,10 +248,43 @@ OPERATIONS = (
         "get",
         "/hf/me",
         "The Hugging Face account",
-        {200: object_of({"connected": FLAG, "username": MAYBE_TEXT})},
+        {
+            200: object_of(
+                {
+                    "connected": FLAG,
+                    "username": MAYBE_TEXT,
+                    "namespaces": list_of(TEXT),
+                    "scopes": list_of(TEXT),
+                },
+                error=TEXT,
+            )
+        },
+        (409,),
     ),
-    Operation("post", "/datasets/import-hf", "Import from Hugging Face", {}, (409,)),
-    Operation("post", "/datasets/{id}/hf-publish", "Publish on Hugging Face", {}, (404, 409)),
+    Operation(
+        "post",
+        "/datasets/import-hf",
+        "Import from Hugging Face",
+        {202: named("Dataset")},
+        (409,),
+        body=object_of(
+            {"repo": TEXT},
+            split=MAYBE_TEXT,
+            config=MAYBE_TEXT,
+            revision=MAYBE_TEXT,
+            name=MAYBE_TEXT,
+            max_rows=or_null({"type": "integer", "minimum": 1}),
+            **ABOUT,
+        ),
+    ),
+    Operation(
+        "post",
+        "/datasets/{id}/hf-publish",
+        "Publish on Hugging Face",
+        {202: object_of({"datasetId": TEXT, "hf": named("Publication")})},
+        (404, 409),
+        body=PUBLISHING,
+    ),
     Operation(
         "post",
         "/runs",
@@ -285,7 +319,39 @@ OPERATIONS = (
         (404,),
         body=object_of(status=MAYBE_TEXT),
     ),
-    Operation("post", "/runs/{id}/hf-publish", "Publish an adapter", {}, (404, 409)),
+    Operation(
+        "post",
+        "/runs/{id}/adapter",
+        "Announce the files of an adapter",
+        {
+            201: object_of(
+                {
+                    "runId": TEXT,
+                    "files": list_of(object_of({"path": TEXT, "uploadUrl": TEXT})),
+                    "expiresIn": WHOLE,
+                }
+            )
+        },
+        (404,),
+        body=object_of({"files": list_of(TEXT)}),
+    ),
+    Operation(
+        "put",
+        "/adapters/{token}",
+        "Upload a file of an adapter",
+        {200: None},
+        (403, 404, 408, 413),
+        auth=PUBLIC,
+        media=("application/octet-stream",),
+    ),
+    Operation(
+        "post",
+        "/runs/{id}/hf-publish",
+        "Publish an adapter",
+        {202: object_of({"runId": TEXT, "hf": named("Publication")})},
+        (404, 409),
+        body=PUBLISHING,
+    ),
     Operation(
         "post",
         "/auth/issue-credential",

@@ -41,6 +41,7 @@ ABOUT = {
     "agent": MAYBE_TEXT,
     "description": MAYBE_TEXT,
 }
+PUBLISHING = object_of(namespace=MAYBE_TEXT, repo=MAYBE_TEXT, private=FLAG)
 DATASET_FACTS = {
     "datasetId": TEXT,
     "name": TEXT,
@@ -71,7 +72,21 @@ SCHEMAS: dict[str, Schema] = {
             "status": {"enum": ["pending", "importing", "ready", "failed"]},
             "createdAt": TEXT,
             "public": FLAG,
-        }
+        },
+        hf=named("Publication"),
+        hfImport=object_of({"repo": TEXT, "split": TEXT}, error=TEXT),
+    ),
+    "Publication": object_of(
+        {
+            "status": {"enum": ["pushing", "done", "error"]},
+            "repo": TEXT,
+            "private": FLAG,
+            "tag": TEXT,
+        },
+        url=TEXT,
+        commit=TEXT,
+        split=TEXT,
+        error=TEXT,
     ),
     "Card": object_of(DATASET_FACTS | {"publishedAt": MAYBE_TEXT}),
     "Grant": object_of(
@@ -96,7 +111,11 @@ SCHEMAS: dict[str, Schema] = {
             "public": WHOLE,
         }
     ),
-    "Run": object_of({"runId": TEXT, "name": MAYBE_TEXT, "status": TEXT, "createdAt": TEXT}),
+    "Run": object_of(
+        {"runId": TEXT, "name": MAYBE_TEXT, "status": TEXT, "createdAt": TEXT},
+        hf=named("Publication"),
+        adapter=object_of({"files": list_of(object_of({"path": TEXT, "sizeBytes": WHOLE}))}),
+    ),
     "Verdict": object_of(
         {
             "ok": FLAG,

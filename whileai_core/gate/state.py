@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio
@@ -33,6 +33,7 @@ class Gate:
         requests: Rate limit by key.
         failures: Rate limit of failed authentication by address.
         checks: Lets one thing at a time hold all rows of a dataset.
+        closing: Set when the gate is about to close: long work is left to the next one.
     """
 
     settings: GateSettings
@@ -42,6 +43,7 @@ class Gate:
     requests: Buckets
     failures: Buckets
     checks: anyio.CapacityLimiter
+    closing: anyio.Event = field(default_factory=anyio.Event)
 
 
 @contextlib.asynccontextmanager

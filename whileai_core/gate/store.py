@@ -98,3 +98,22 @@ async def register_agent(session: AsyncSession, account: str, slug: str, name: s
     except IntegrityError:  # made by another transaction in between (PostgreSQL only)
         return await session.get_one(Agent, (account, slug))
     return agent
+
+
+async def find_earlier(session: AsyncSession, wanted: Dataset) -> Dataset | None:
+    """Return the dataset that the same request made before, by its Idempotency-Key.
+
+    Raises:
+        HTTPException: 409 when another request used the key.
+    """
+    found = await session.scalar(
+        select(Dataset).where(
+            Dataset.account_id == wanted.account_id,
+            Dataset.idempotency_key == wanted.idempotency_key,
+        )
+    )
+    if found is not None and found.request_digest != wanted.request_digest:
+        raise HTTPException(
+            409, f"this Idempotency-Key already made dataset {found.id} from another request"
+        )
+    return found

@@ -110,6 +110,9 @@ class Dataset(Base):
     request_digest: Mapped[str | None] = mapped_column(String(64))
     # Computed when first asked for, dropped when the data changes.
     profile: Mapped[dict[str, Any] | None]
+    # The state of its publication on the Hub, and where it was imported from.
+    hf: Mapped[dict[str, Any] | None]
+    hf_import: Mapped[dict[str, Any] | None]
 
 
 class Upload(Base):
@@ -211,6 +214,21 @@ class Run(Base):
     created_at: Mapped[int] = mapped_column(BigInteger)
     finished_at: Mapped[int | None] = mapped_column(BigInteger)
     idempotency_key: Mapped[str | None] = mapped_column(String(255))
+    hf: Mapped[dict[str, Any] | None]
+
+
+class RunFile(Base):
+    """A file of a run's adapter; without a blob it was announced and has not come yet."""
+
+    __tablename__ = "run_files"
+    __table_args__ = (UniqueConstraint("run_number", "path"),)
+
+    number: Mapped[int] = mapped_column(RowNumber, primary_key=True, autoincrement=True)
+    run_number: Mapped[int] = mapped_column(ForeignKey("runs.number", ondelete="CASCADE"))
+    path: Mapped[str] = mapped_column(String(200))
+    blob_key: Mapped[str | None] = mapped_column(String(80))
+    size_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
+    sha256: Mapped[str | None] = mapped_column(String(64))
 
 
 class RunLog(Base):

@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from whileai_core.gate.http import Json
-    from whileai_core.gate.tables import Agent, Dataset, Run
+    from whileai_core.gate.tables import Agent, Dataset, Run, RunFile
 
 
 def timestamp(milliseconds: int | None) -> str | None:
@@ -20,6 +22,7 @@ def timestamp(milliseconds: int | None) -> str | None:
 
 def dataset_row(dataset: Dataset) -> Json:
     """Return a dataset as its owner sees it."""
+    hub = {"hf": dataset.hf, "hfImport": dataset.hf_import}
     return {
         "datasetId": dataset.id,
         "name": dataset.name,
@@ -33,17 +36,32 @@ def dataset_row(dataset: Dataset) -> Json:
         "sizeBytes": dataset.size_bytes,
         "createdAt": timestamp(dataset.created_at),
         "public": dataset.published_at is not None,
-    }
+    } | {name: state for name, state in hub.items() if state is not None}
 
 
 def run_row(run: Run) -> Json:
     """Return a training run; what its trainer said of it has the trainer's own names."""
-    return run.facts | {
-        "runId": run.id,
-        "name": run.name,
-        "status": run.status,
-        "createdAt": timestamp(run.created_at),
-        "finishedAt": timestamp(run.finished_at),
+    hub = {} if run.hf is None else {"hf": run.hf}
+    return (
+        run.facts
+        | {
+            "runId": run.id,
+            "name": run.name,
+            "status": run.status,
+            "createdAt": timestamp(run.created_at),
+            "finishedAt": timestamp(run.finished_at),
+        }
+        | hub
+    )
+
+
+def adapter(files: Sequence[RunFile]) -> Json:
+    """Return the files of a run's adapter; those without a hash have not come yet."""
+    return {
+        "files": [
+            {"path": file.path, "sizeBytes": file.size_bytes, "sha256": file.sha256}
+            for file in files
+        ]
     }
 
 

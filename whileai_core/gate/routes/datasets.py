@@ -23,6 +23,7 @@ from whileai_core.gate.store import (
     PENDING,
     READY,
     delete_dataset,
+    find_earlier,
     lock_account,
     own_dataset,
     register_agent,
@@ -66,7 +67,7 @@ async def _create_or_find(request: Request, account: str, body: Json, key: str |
     agent = fields.agent(body)
     async with gate_of(request).database.write() as session:
         if key is not None:
-            earlier = await _earlier(session, dataset)
+            earlier = await find_earlier(session, dataset)
             if earlier is not None:
                 return earlier
         if dataset.parent_id is not None:
@@ -75,20 +76,6 @@ async def _create_or_find(request: Request, account: str, body: Json, key: str |
             dataset.agent = (await register_agent(session, account, *agent)).slug
         session.add(dataset)
     return dataset
-
-
-async def _earlier(session: AsyncSession, wanted: Dataset) -> Dataset | None:
-    found = await session.scalar(
-        select(Dataset).where(
-            Dataset.account_id == wanted.account_id,
-            Dataset.idempotency_key == wanted.idempotency_key,
-        )
-    )
-    if found is not None and found.request_digest != wanted.request_digest:
-        raise HTTPException(
-            409, f"this Idempotency-Key already made dataset {found.id} from another request"
-        )
-    return found
 
 
 @keyed

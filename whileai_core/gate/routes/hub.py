@@ -1,40 +1,241 @@
-"""Hugging Face: this gate has no account connected, and says so."""
+"""Hugging Face: the connected account, publishing a dataset, importing one."""
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
+import secrets
 from typing import TYPE_CHECKING
 
+import anyio.to_thread
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
-from whileai_core.gate.http import JsonResponse, gate_of, keyed
-from whileai_core.gate.store import own_dataset
+from whileai_core import jsonio
+from whileai_core.errors import InputError, NotAuthenticated, PlatformError, SettingsError
+from whileai_core.gate import fields, hubjobs, jobs
+from whileai_core.gate.database import now_ms
+from whileai_core.gate.http import Json, JsonResponse, gate_of, idempotency_key, keyed, read_json
+from whileai_core.gate.store import (
+    IMPORTING,
+    READY,
+    find_earlier,
+    own_dataset,
+    register_agent,
+)
+from whileai_core.gate.tables import Dataset
+from whileai_core.gate.views import dataset_row
+from whileai_core.hub.account import NOT_CONNECTED, find_account
+from whileai_core.hub.client import Hub
+from whileai_core.hub.importing import Wanted
+from whileai_core.hub.targets import checked_names, repo_name
 
 if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncSession
     from starlette.requests import Request
     from starlette.responses import Response
 
-_REASON = "no Hugging Face account is connected to this gate"
+    from whileai_core.hub.account import Account
+
+_MOST_ROWS = 100_000_000
+_MOST_ANCESTORS = 100
+_TRY_AGAIN = {"Retry-After": "5"}
 
 
 @keyed
 async def status(_request: Request, _account: str) -> Response:
-    """`GET /hf/me`."""
-    return JsonResponse({"connected": False, "username": None, "namespaces": [], "scopes": []})
+    """`GET /hf/me`: whom the connected token belongs to."""
+    unconnected: Json = {"connected": False, "username": None, "namespaces": [], "scopes": []}
+    account = _account_or_refusal()
+    if account is None:
+        return JsonResponse(unconnected)
+    try:
+        me = await anyio.to_thread.run_sync(lambda: Hub(account).me(), abandon_on_cancel=True)
+    except NotAuthenticated as error:
+        return JsonResponse(unconnected | {"error": str(error)})
+    except PlatformError as error:
+        raise HTTPException(503, str(error), _TRY_AGAIN) from None
+    return JsonResponse(
+        {
+            "connected": True,
+            "username": me.name,
+            "namespaces": me.namespaces,
+            "scopes": me.scopes,
+        }
+    )
 
 
 @keyed
 async def publish(request: Request, account: str) -> Response:
-    """`POST /datasets/{id}/hf-publish`."""
-    async with gate_of(request).database.read() as session:
-        await own_dataset(session, account, request.path_params["id"])
-    raise HTTPException(409, _REASON)
+    """`POST /datasets/{id}/hf-publish`: begin, or join what is under way with the same target."""
+    target = await read_target(request, private=False)
+    async with gate_of(request).database.write() as session:
+        dataset = await own_dataset(session, account, request.path_params["id"], lock=True)
+        require_account()
+        if dataset.status != READY:
+            raise HTTPException(409, f"dataset {dataset.id} is {dataset.status}, not ready")
+        if not dataset.rows:
+            raise HTTPException(409, f"dataset {dataset.id} has no rows to publish")
+        if target["repo"] is None:
+            target |= await _usual_target(session, dataset, target["namespace"])
+        dataset.hf = await begin(
+            session,
+            hubjobs.PUBLISH,
+            {"account": account, "id": dataset.id} | target,
+            {"split": hubjobs.split_of(dataset), "tag": f"zp-{dataset.id}"},
+            now=dataset.hf,
+        )
+    request.app.state.on_hub_job()
+    return JsonResponse({"datasetId": dataset.id, "hf": dataset.hf}, status_code=202)
+
+
+async def read_target(request: Request, *, private: bool) -> Json:
+    """Read where to publish: `namespace`, `repo` (maybe None) and `private`.
+
+    Raises:
+        HTTPException: 400 when a name is none on the Hub.
+    """
+    body = await read_json(request)
+    flag = body.get("private", private)
+    if not isinstance(flag, bool):
+        raise HTTPException(400, "private must be true or false")
+    try:
+        namespace, repo = checked_names(fields.text(body, "namespace"), fields.text(body, "repo"))
+    except InputError as error:
+        raise HTTPException(400, str(error)) from None
+    return {"namespace": namespace, "repo": repo, "private": flag}
+
+
+async def begin(
+    session: AsyncSession, kind: str, payload: Json, about: Json, *, now: Json | None
+) -> Json:
+    """Note a job that publishes; return the state of the publication.
+
+    Args:
+        session: The transaction.
+        kind: Kind of the job.
+        payload: What the job is told: whose and which thing, and the target.
+        about: What the state says from the start.
+        now: The state there is.
+
+    Raises:
+        HTTPException: 409 when the thing is just being published to somewhere else.
+    """
+    named = "/".join(filter(None, (payload["namespace"], payload["repo"])))
+    state = {"status": hubjobs.PUSHING, "repo": named, "private": payload["private"]} | about
+    if now is not None and now["status"] == hubjobs.PUSHING:
+        if now == state:
+            return now
+        raise HTTPException(
+            409, f"it is just being published to {now['repo']}; wait until that is done"
+        )
+    await jobs.note(session, kind, payload)
+    return state
+
+
+def require_account() -> None:
+    """Refuse where nothing is connected.
+
+    Raises:
+        HTTPException: 409.
+    """
+    if _account_or_refusal() is None:
+        raise HTTPException(409, NOT_CONNECTED)
+
+
+def _account_or_refusal() -> Account | None:
+    try:
+        return find_account()
+    except (SettingsError, InputError) as error:
+        raise HTTPException(409, str(error)) from None
+
+
+async def _usual_target(session: AsyncSession, dataset: Dataset, namespace: str | None) -> Json:
+    """Name a dataset's repository: where it or what it comes from is, else the first one's name.
+
+    So a holdout joins its training set, and the nights of an agent share one repository.
+    """
+    origin = dataset
+    for _ in range(_MOST_ANCESTORS):
+        if origin.hf is not None and origin.hf["status"] != hubjobs.ERROR:
+            where, _, name = str(origin.hf["repo"]).rpartition("/")
+            return {"namespace": namespace or where or None, "repo": name}
+        query = select(Dataset).where(
+            Dataset.id == origin.parent_id, Dataset.account_id == dataset.account_id
+        )
+        parent = await session.scalar(query) if origin.parent_id else None
+        if parent is None:
+            break
+        origin = parent
+    return {"namespace": namespace, "repo": repo_name(origin.name)}
 
 
 @keyed
-async def take_in(_request: Request, _account: str) -> Response:
-    """`POST /datasets/import-hf`."""
-    raise HTTPException(409, _REASON)
+async def take_in(request: Request, account: str) -> Response:
+    """`POST /datasets/import-hf`; the same Idempotency-Key gets the same dataset."""
+    body = await read_json(request)
+    wanted = _wanted(body)
+    require_account()
+    key = idempotency_key(request)
+    try:
+        dataset = await _create_or_find(request, account, body, wanted, key)
+    except IntegrityError:  # the same key twice at the same moment: now the other one is there
+        dataset = await _create_or_find(request, account, body, wanted, key)
+    request.app.state.on_hub_job()
+    return JsonResponse(dataset_row(dataset), status_code=202)
+
+
+def _wanted(body: Json) -> Wanted:
+    repo = (fields.text(body, "repo", limit=300) or "").strip()
+    if not repo:
+        raise HTTPException(400, "repo is required: namespace/name on the Hub")
+    most = fields.whole_number(body, "max_rows")
+    if most is not None and not 0 < most <= _MOST_ROWS:
+        raise HTTPException(400, f"max_rows must be between 1 and {_MOST_ROWS}")
+    wanted = Wanted(
+        repo,
+        split=fields.text(body, "split", limit=200) or "train",
+        config=fields.text(body, "config", limit=200),
+        revision=fields.text(body, "revision", limit=200),
+    )
+    return wanted if most is None else dataclasses.replace(wanted, max_rows=most)
+
+
+async def _create_or_find(
+    request: Request, account: str, body: Json, wanted: Wanted, key: str | None
+) -> Dataset:
+    dataset = Dataset(
+        id=f"ds_{secrets.token_hex(12)}",
+        account_id=account,
+        name=fields.text(body, "name", limit=1000) or wanted.repo,
+        purpose=fields.choice(body, "purpose", fields.PURPOSES) or "train",
+        mode=fields.choice(body, "mode", fields.MODES),
+        description=fields.text(body, "description"),
+        status=IMPORTING,
+        created_at=now_ms(),
+        idempotency_key=key,
+        request_digest=hashlib.sha256(jsonio.canonical(body)).hexdigest() if key else None,
+        hf_import={
+            "repo": wanted.repo,
+            "split": wanted.split,
+            "revision": wanted.revision,
+            "config": wanted.config,
+        },
+    )
+    agent = fields.agent(body)
+    async with gate_of(request).database.write() as session:
+        if key is not None:
+            earlier = await find_earlier(session, dataset)
+            if earlier is not None:
+                return earlier
+        if agent is not None:
+            dataset.agent = (await register_agent(session, account, *agent)).slug
+        session.add(dataset)
+        payload = {"account": account, "id": dataset.id, "wanted": dataclasses.asdict(wanted)}
+        await jobs.note(session, hubjobs.IMPORT, payload)
+    return dataset
 
 
 routes = [

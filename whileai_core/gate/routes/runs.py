@@ -13,9 +13,11 @@ from starlette.routing import Route
 from whileai_core import jsonio
 from whileai_core.gate import fields
 from whileai_core.gate.database import now_ms
+from whileai_core.gate.garbage import collect, note_unlinked
 from whileai_core.gate.http import Json, JsonResponse, gate_of, idempotency_key, keyed, read_json
+from whileai_core.gate.hubjobs import adapter_files
 from whileai_core.gate.tables import Run, RunLog
-from whileai_core.gate.views import run_row
+from whileai_core.gate.views import adapter, run_row
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
@@ -64,20 +66,27 @@ async def list_own(request: Request, account: str) -> Response:
 async def read(request: Request, account: str) -> Response:
     """`GET /runs/{id}`: with its latest log entries, oldest first."""
     async with gate_of(request).database.read() as session:
-        run = await _own_run(session, request, account)
+        run = await own_run(session, request, account)
         mine = RunLog.run_number == run.number
         latest = select(RunLog.entry).where(mine).order_by(RunLog.number.desc())
         entries = (await session.scalars(latest.limit(_SHOWN_LOGS))).all()
         logged = await session.scalar(select(func.count()).select_from(RunLog).where(mine))
-    return JsonResponse(run_row(run) | {"logged": logged, "log": entries[::-1]})
+        files = await adapter_files(session, run)
+    shown = run_row(run) | {"logged": logged, "log": entries[::-1]}
+    return JsonResponse(shown | ({"adapter": adapter(files)} if files else {}))
 
 
 @keyed
 async def delete(request: Request, account: str) -> Response:
-    """`DELETE /runs/{id}`: with its log."""
-    async with gate_of(request).database.write() as session:
-        run = await _own_run(session, request, account, lock=True)
+    """`DELETE /runs/{id}`: with its log and its adapter."""
+    gate = gate_of(request)
+    async with gate.database.write() as session:
+        run = await own_run(session, request, account, lock=True)
+        files = await adapter_files(session, run)
+        keys = [file.blob_key for file in files if file.blob_key is not None]
+        await note_unlinked(session, keys)
         await session.delete(run)
+    await collect(gate.database, gate.blobs, keys)
     return JsonResponse({"deleted": True, "runId": run.id})
 
 
@@ -86,7 +95,7 @@ async def log(request: Request, account: str) -> Response:
     """`POST /runs/{id}/log`: keep one entry, whatever its fields are."""
     entry: Json = jsonio.strict(await read_json(request))
     async with gate_of(request).database.write() as session:
-        run = await _own_run(session, request, account, lock=True)
+        run = await own_run(session, request, account, lock=True)
         session.add(RunLog(run_number=run.number, entry=entry, created_at=now_ms()))
     return JsonResponse({"runId": run.id})
 
@@ -97,7 +106,7 @@ async def finish(request: Request, account: str) -> Response:
     body = await read_json(request)
     status = fields.text(body, "status", limit=32) or FINISHED
     async with gate_of(request).database.write() as session:
-        run = await _own_run(session, request, account, lock=True)
+        run = await own_run(session, request, account, lock=True)
         run.status = status
         run.finished_at = run.finished_at or now_ms()
         if body:
@@ -105,17 +114,14 @@ async def finish(request: Request, account: str) -> Response:
     return JsonResponse(run_row(run))
 
 
-@keyed
-async def hf_publish(request: Request, account: str) -> Response:
-    """`POST /runs/{id}/hf-publish`: this gate keeps no adapters."""
-    async with gate_of(request).database.read() as session:
-        run = await _own_run(session, request, account)
-    raise HTTPException(409, f"run {run.id} has no adapter to publish")
-
-
-async def _own_run(
+async def own_run(
     session: AsyncSession, request: Request, account: str, *, lock: bool = False
 ) -> Run:
+    """Return the run a request is about.
+
+    Raises:
+        HTTPException: 404 when there is none, or it is somebody else's.
+    """
     run_id = request.path_params["id"]
     query = select(Run).where(Run.id == run_id, Run.account_id == account)
     run = await session.scalar(query.with_for_update() if lock else query)
@@ -131,5 +137,4 @@ routes = [
     Route("/runs/{id}", delete, methods=["DELETE"]),
     Route("/runs/{id}/log", log, methods=["POST"]),
     Route("/runs/{id}/finish", finish, methods=["POST"]),
-    Route("/runs/{id}/hf-publish", hf_publish, methods=["POST"]),
 ]
