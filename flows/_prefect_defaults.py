@@ -13,7 +13,16 @@ _DEFAULTS = {
     # with SQLite at start and prints a harmless, frightening traceback.
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "DO_NOT_TRACK": "1",
+    # A server that is killed forgets who holds a deployment's slot unless it is written down;
+    # a long night would then be ended at its next sign of life.
+    "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": (
+        "prefect.server.concurrency.lease_storage.filesystem"
+    ),
+    # An announcement waits until the server has written it down.
+    "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_FLUSH_INTERVAL": "1",
     "PREFECT_LOGGING_EXTRA_LOGGERS": "whileai_core",
+    # Our lines from outside a run, later in the same process, belong to no run.
+    "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
     # At a prompt our own lines tell what happens, and an error is one line; the server gets
     # Prefect's whole log. A worker has its console set up before it loads a flow.
     "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
