@@ -67,7 +67,7 @@ def test_rows_are_pushed_with_the_judges_reward_and_the_report_says_what_it_is_w
     assert any("agrees on 100.0 % [72.2 – 100.0], n = 10" in page for page in pages)
 
 
-def test_the_key_of_an_endpoint_comes_from_a_secret_block(tmp_path):
+def test_the_key_of_an_endpoint_comes_from_a_secret_block(tmp_path, home):
     from prefect.blocks.system import Secret
 
     Secret(value="sk-canary").save("judge-key", overwrite=True)
@@ -76,7 +76,7 @@ def test_the_key_of_an_endpoint_comes_from_a_secret_block(tmp_path):
     reference = "vllm:m@http://203.0.113.1"  # where a key must not go in plain http
     with pytest.raises(SettingsError, match="plain http"):
         night(source, judge=reference, judge_key="judge-key")
-    assert sync.datasets()["datasets"] == []
+    assert not (home / "ledger.db").exists()
 
 
 def test_a_judge_that_may_not_be_imported_is_refused_before_anything_is_read(tmp_path, home):
