@@ -1,92 +1,138 @@
-"""The nightly flow from a Prefect server: registered, its form explained, run by a worker."""
+"""The flows on a real Prefect server: registered, their forms explained, run by a worker."""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import httpx
-import pytest
-
-from whileai_core import sync
-
-ROOT = Path(__file__).parents[2]
-PREFECT = [str(Path(sys.executable).with_name("prefect")), "--no-prompt"]
 
 
-@pytest.fixture
-def server(tmp_path, monkeypatch):
-    """A server with a database on disk: the shared one in memory fails under a worker's polls."""
-    from flows import _server
-
-    for name in ("PREFECT_API_URL", "PREFECT_SERVER_DATABASE_CONNECTION_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
-    log = tmp_path / "server.log"
-    process, url = _server._start(log)
-    try:
-        _server._wait(process, url, log)
-        yield url
-    finally:
-        _server._stop(process)
-
-
-@pytest.fixture
-def environment(server):
-    return {**os.environ, "PREFECT_API_URL": server, "PYTHONPATH": str(ROOT)}
-
-
-@pytest.fixture
-def deployment(server, environment):
-    httpx.post(f"{server}/work_pools/", json={"name": "local", "type": "process"})
-    done = subprocess.run(
-        [*PREFECT, "deploy", "--all", "--prefect-file", "deployments/prefect.yaml"],
-        cwd=ROOT,
-        env=environment,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return httpx.get(f"{server}/deployments/name/nightly/nightly").json()
-
-
-def test_its_form_explains_every_parameter_and_a_worker_runs_it(
-    deployment, server, environment, tmp_path
-):
-    properties = deployment["parameter_openapi_schema"]["properties"]
-    assert {"paths", "agent", "night", "holdout", "max_bad_share"} <= set(properties)
-    assert all(field.get("description") for field in properties.values())
-    assert deployment["schedules"][0]["active"] is False
-
-    source = tmp_path / "a.jsonl"
+def write_traces(folder: Path) -> str:
+    path = folder / "a.jsonl"
     rows = [{"prompt": f"Ask {n * 7919}", "final_text": f"Answer {n}"} for n in range(10)]
-    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    started = httpx.post(
-        f"{server}/deployments/{deployment['id']}/create_flow_run",
-        json={"parameters": {"paths": [str(source)], "agent": "served"}},
-    ).json()
-    worker = subprocess.run(
-        [*PREFECT, "worker", "start", "--pool", "local", "--run-once"],
-        cwd=tmp_path,
-        env=environment,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=100,
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+def deployments(served):
+    return {found["name"]: found for found in served.post("deployments/filter")}
+
+
+def automations(served):
+    return {found["name"]: found for found in served.post("automations/filter")}
+
+
+def test_every_form_explains_every_parameter(served):
+    forms = {name: found["parameter_openapi_schema"] for name, found in deployments(served).items()}
+    for name, form in forms.items():
+        for field, about in form["properties"].items():
+            assert about.get("description"), f"{name}: {field}"
+    nightly = forms["nightly"]["properties"]
+    assert nightly["gate"]["enum"] == ["report", "enforce", "off"]
+    assert (nightly["max_bad_share"]["minimum"], nightly["max_bad_share"]["maximum"]) == (0, 1)
+    assert set(forms["nightly"]["required"]) == {"paths", "agent"}
+
+
+def test_a_worker_runs_a_night_that_says_whose_it_is_and_links_its_pages(served, tmp_path):
+    run = served.run("nightly/nightly", {"paths": [write_traces(tmp_path)], "agent": "Served"})
+    assert run["state"]["type"] == "COMPLETED", run["state"]["message"]
+    day = run["expected_start_time"][:10]
+    assert run["name"] == f"nightly-served-{day}"
+    assert {"whileai", "nightly", "agent:served", f"night:{day}"} <= set(run["tags"])
+
+    of_run = {"flow_run_id": {"any_": [run["id"]]}}
+    pages = {page["key"]: page for page in served.post("artifacts/filter", {"artifacts": of_run})}
+    summary = pages["night-summary"]["data"]
+    for key in ("publish-gate", "trace-report", "where-it-went"):
+        assert f"{served.ui}/artifacts/artifact/{pages[key]['id']}" in summary
+    assert f"]({served.gate}/data/ds_" in summary
+
+    lines = [line["message"] for line in served.post("logs/filter", {"logs": of_run})]
+    assert "10 records = 10 rows + 0 duplicates + 0 quarantined + 0 ignored" in lines
+    assert not any("Completed()" in line and "task" in line for line in lines)
+    assert len(lines) < 30
+
+
+def test_a_night_of_an_agent_is_scheduled_and_what_people_set_outlives_registering(served):
+    schedule = ["--cron", "15 3 * * *", "--timezone", "Europe/Paris"]
+    served.command("deploy", "traces", "--agent", "Support", *schedule)
+    night = deployments(served)["support"]
+    assert night["parameters"] == {"agent": "support", "paths": [str(served.home / "traces")]}
+    assert night["global_concurrency_limit"]["limit"] == 1
+    assert night["concurrency_options"]["collision_strategy"] == "CANCEL_NEW"
+    (planned,) = night["schedules"]
+    assert planned["active"]
+    assert planned["schedule"]["timezone"] == "Europe/Paris"
+
+    before = automations(served)
+    changed = {"parameters": {**night["parameters"], "holdout": 0.3}, "paused": True}
+    httpx.patch(f"{served.api}/deployments/{night['id']}", json=changed).raise_for_status()
+    httpx.patch(
+        f"{served.api}/deployments/{night['id']}/schedules/{planned['id']}", json={"active": False}
+    ).raise_for_status()
+    off = before["whileai: a run that fell silent has crashed"]["id"]
+    httpx.patch(f"{served.api}/automations/{off}", json={"enabled": False}).raise_for_status()
+
+    done = json.loads(served.command("deploy", "--json"))
+    assert set(done["deployments"].values()) == set(done["automations"].values()) == {"updated"}
+    again = deployments(served)["support"]
+    assert (again["id"], again["parameters"]["holdout"]) == (night["id"], 0.3)
+    assert again["paused"]
+    assert [(kept["id"], kept["active"]) for kept in again["schedules"]] == [(planned["id"], False)]
+    after = automations(served)
+    assert {name: found["id"] for name, found in after.items()} == {
+        name: found["id"] for name, found in before.items()
+    }
+    assert not after["whileai: a run that fell silent has crashed"]["enabled"]
+
+    served.command("deploy", "elsewhere", "--agent", "support")
+    replaced = deployments(served)["support"]
+    assert replaced["parameters"]["paths"] == [str(served.home / "elsewhere")]
+    assert replaced["parameters"]["holdout"] == 0.3
+    assert [kept["schedule"]["timezone"] for kept in replaced["schedules"]] == ["UTC"]
+
+
+def test_notifications_are_there_once_a_block_is_named_and_none_twice(served):
+    kinds = served.post("block_types/filter", {"block_types": {"name": {"like_": "Webhook"}}})
+    kind = next(kind for kind in kinds if kind["slug"] == "slack-webhook")
+    (schema, *_) = served.post(
+        "block_schemas/filter", {"block_schemas": {"block_type_id": {"any_": [kind["id"]]}}}
     )
-    assert worker.returncode == 0, worker.stdout + worker.stderr
-    for _ in range(300):
-        run = httpx.get(f"{server}/flow_runs/{started['id']}").json()
-        if run["state"]["type"] in {"COMPLETED", "FAILED", "CRASHED"}:
-            break
-        time.sleep(0.2)
-    assert run["state"]["type"] == "COMPLETED", run["state"]
-    assert run["name"].startswith("nightly-served")
-    names = {entry["name"] for entry in sync.datasets()["datasets"]}
-    assert any(name.startswith("served-") for name in names)
+    served.post(
+        "block_documents/",
+        {
+            "name": "team",
+            "data": {"url": "https://hooks.slack.com/services/T0/B0/none"},
+            "block_type_id": kind["id"],
+            "block_schema_id": schema["id"],
+        },
+    )
+    for _ in range(2):
+        served.command("deploy", "--notify", "slack-webhook/team")
+    names = [found["name"] for found in served.post("automations/filter")]
+    assert len(names) == len(set(names))
+    told = ("failed runs", "late runs", "missing workers", "refused gates")
+    assert {f"whileai: tell of {what}" for what in told} <= set(names)
+
+
+def test_what_dies_is_started_again(served):
+    listing = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True)
+    (gate,) = [
+        int(line.split()[0])
+        for line in listing.stdout.splitlines()
+        if "gate serve" in line and line.split()[1] == str(served.process.pid)
+    ]
+    os.kill(gate, signal.SIGKILL)
+    served.wait(lambda: "the gate ended with code -9" in served.said())
+
+    def answers():
+        try:
+            return httpx.get(f"{served.gate}/healthz").is_success
+        except httpx.HTTPError:
+            return False
+
+    served.wait(answers)
