@@ -47,7 +47,7 @@ class UsualSpans:
         """Return what an OTLP/JSON span says, or None when it has to be read the long way."""
         try:
             attributes, start = raw["attributes"], raw["startTimeUnixNano"]
-            trace, name = raw["traceId"], raw["name"]
+            trace, name, parent = raw["traceId"], raw["name"], raw.get("parentSpanId", "")
             keys = tuple(map(_key_of, attributes))
             plan = self._plans.get(keys) or self._planned(keys, attributes)
             if (
@@ -84,7 +84,7 @@ class UsualSpans:
                     raw["endTimeUnixNano"],
                     self._traces.get(trace) or self._known(trace),
                     raw["spanId"],
-                    raw.get("parentSpanId", ""),
+                    once(parent, parent),
                     once(name, name),
                     raw.get("status") or None,
                     kind,
