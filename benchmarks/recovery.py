@@ -37,6 +37,7 @@ ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 PATIENCE = 120.0  # seconds for anything to happen
 DOWN = 1.0  # seconds a killed program stays away
 _POOL = "recovery"
+_LISTENER = "listener"
 _SPEED = {
     "PREFECT_WORKER_QUERY_SECONDS": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -95,6 +96,8 @@ class Stage:
         self.gate = f"http://127.0.0.1:{self.ports['gate']}"
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         folder.mkdir(parents=True, exist_ok=True)
+        import flows  # noqa: F401 - sets Prefect up as a served installation does
+
         self._environment = {
             **os.environ,
             **_SPEED,
@@ -103,15 +106,12 @@ class Stage:
             "PREFECT_API_URL": self.api,
             "WHILEAI_HOME": str(folder / "served"),
         }
-        from flows import _prefect_defaults
-
-        for name, value in getattr(_prefect_defaults, "SERVICE", {}).items():
-            self._environment.setdefault(name, value)
 
     def __enter__(self) -> Stage:
         try:
             self.start("server")
             self._register_pool()
+            self._listen()
             self.start("gate")
             self.start("worker")
         except BaseException:
@@ -199,16 +199,36 @@ class Stage:
         return state
 
     def announced(self, wanted: set[str]) -> set[str]:
-        """Return which of these datasets an event told of; events take a moment to arrive."""
-        query = {"filter": {"event": {"prefix": ["whileai.dataset."]}}, "limit": 50}
+        """Return which of these datasets set off a run, as publishing would be."""
+        query = {"deployments": {"name": {"any_": [_LISTENER]}}, "limit": 200}
         found: set[str] = set()
         for _ in range(40):
-            events = self._post("/events/filter", query)["events"]
-            found = wanted & {event["payload"]["dataset_id"] for event in events}
+            runs: Any = self._post("/flow_runs/filter", query)
+            found = wanted & {run["parameters"].get("dataset_id") for run in runs}
             if found == wanted:
                 break
             time.sleep(0.2)
         return found
+
+    def _listen(self) -> None:
+        """Have every announced dataset set off a run, which nobody carries out."""
+        flow = self._post("/flows/", {"name": _LISTENER})
+        body = {"name": _LISTENER, "flow_id": flow["id"], "enforce_parameter_schema": False}
+        deployment = self._post("/deployments/", body)
+        trigger = {
+            "type": "event",
+            "posture": "Reactive",
+            "expect": ["whileai.dataset.pushed"],
+            "for_each": ["prefect.resource.id"],
+            "threshold": 1,
+            "within": 0,
+        }
+        action = {
+            "type": "run-deployment",
+            "deployment_id": deployment["id"],
+            "parameters": {"dataset_id": "{{ event.payload.dataset_id }}"},
+        }
+        self._post("/automations/", {"name": _LISTENER, "trigger": trigger, "actions": [action]})
 
     def _register_pool(self) -> None:
         self._post("/work_pools/", {"name": _POOL, "type": "process"})

@@ -18,8 +18,6 @@ _DEFAULTS = {
     "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": (
         "prefect.server.concurrency.lease_storage.filesystem"
     ),
-    # An announcement waits until the server has written it down.
-    "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_FLUSH_INTERVAL": "1",
     "PREFECT_LOGGING_EXTRA_LOGGERS": "whileai_core",
     # Our lines from outside a run, later in the same process, belong to no run.
     "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",

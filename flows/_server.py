@@ -36,6 +36,8 @@ from whileai_core.settings import get_settings
 _PATIENCE = 180.0  # seconds; a busy machine with a new database takes a while
 _LAST_WORDS = 10  # seconds for logs and events to reach the server
 _LINES_SHOWN = 3
+# Somebody at the prompt waits for the announcements to be on record.
+_SOON = {"PREFECT_SERVER_SERVICES_EVENT_PERSISTER_FLUSH_INTERVAL": "0.2"}
 
 # Runs in the server's process: end when the parent does, and not survive one that is gone already.
 _CHILD = """
@@ -94,7 +96,11 @@ def _start(log: Path) -> tuple[subprocess.Popen[bytes], str]:
     try:
         with log.open("wb") as output:
             process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=_SOON | os.environ,
             )
     except OSError as error:
         raise StoreError(
