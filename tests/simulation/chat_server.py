@@ -9,13 +9,17 @@ A scripted reply is one of::
     {"status": 429, "headers": {…}, "error": {…}}
     {"body": "raw text"}          any bytes with status 200
     {"hang": true}                the connection is closed without an answer
+    {"brain": "agent"}            a tool call for the record the user names, then what came of it
+    {"brain": "writer"}           a message for each card
 
 The last reply of a script is given again and again when the script ends with "…".
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -74,6 +78,8 @@ class Handler(BaseHTTPRequestHandler):
             return
         noted = {"key": self.headers.get("Authorization"), **request}
         reply = self.scripts.next_reply(request["model"], noted)
+        if "brain" in reply:
+            reply = BRAINS[reply["brain"]](request["messages"])
         if reply.get("hang"):
             self.close_connection = True
             return
@@ -96,6 +102,30 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+
+def agent_brain(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    last = messages[-1]
+    if last["role"] == "tool":
+        return {"text": f"This is what I found: {last['content']}"}
+    number = re.search(r"[A-Z]+-\d+", last["content"])
+    if number is None:
+        return {"text": "Which order do you mean?"}
+    return {"tools": [["lookup_order", {"order_id": number[0]}]]}
+
+
+def writer_brain(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    entries = []
+    for card in messages[-1]["content"].split("\n\n"):
+        number = re.search(r"references: (\S+)", card)
+        about = f"about {number[1].rstrip(',')}" if number else "about something"
+        digest = hashlib.sha256(card.encode()).hexdigest()[:12]
+        told = digest.translate(str.maketrans("0123456789", "ghijklmnop"))
+        entries.append({"id": card.split()[1], "message": f"Help me {about}: {told}."})
+    return {"text": json.dumps(entries)}
+
+
+BRAINS = {"agent": agent_brain, "writer": writer_brain}
 
 
 def completion(model: str, reply: dict[str, Any]) -> dict[str, Any]:

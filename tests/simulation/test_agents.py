@@ -104,14 +104,15 @@ def test_a_plain_function_runs_beside_the_loop_and_knows_its_rollout():
                 rollout.rollout_index,
                 rollout.seed,
                 rollout.world_state,
+                rollout.system_prompt,
                 [tool["name"] for tool in rollout.tools],
             ),
         )
         return "ok"
 
-    roll_out(agent, prompt="hi")
+    roll_out(agent, prompt="hi", system_prompt="Be kind.")
     names = ["lookup_order", "cancel_order", "create_ticket"]
-    assert seen.facts == ("hi", 2, 7, "entity exists", names)
+    assert seen.facts == ("hi", 2, 7, "entity exists", "Be kind.", names)
     assert seen.thread is not threading.main_thread()
 
 

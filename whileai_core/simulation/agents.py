@@ -125,7 +125,8 @@ async def open_agent(
         agent: A plain or async callable of the message, or of the message and the world; a
             `ChatEndpoint`, or its reference as text.
         tools: The agent's tools, for chat endpoints and `current_rollout`.
-        system_prompt: Instructions of a chat endpoint.
+        system_prompt: Instructions of a chat endpoint; a callable finds them in
+            `current_rollout`.
         user_model: Who plays the user of a chat endpoint; default the same endpoint.
         spend: The run's budget.
         max_turns: Completions of a chat endpoint per rollout at most.
@@ -145,7 +146,7 @@ async def open_agent(
             raise InputError(
                 f"an agent must be callable or name a chat endpoint, not {type(agent).__name__}"
             )
-        yield _CallableRunner(endpoint, schemas, spend, timeout, concurrency)
+        yield _CallableRunner(endpoint, schemas, system_prompt, spend, timeout, concurrency)
         return
     from whileai_core.simulation.chat_agent import ChatAgent
     from whileai_core.simulation.chat_client import chat_client
@@ -194,6 +195,7 @@ class _CallableRunner:
         self,
         function: Callable[..., Any],
         tools: Sequence[Mapping[str, Any]],
+        system_prompt: str | None,
         spend: Spend,
         timeout: float | None,
         concurrency: int,
@@ -201,6 +203,7 @@ class _CallableRunner:
         self.name = callable_name(function, "agent")
         self._function = function
         self._tools = tools
+        self._system_prompt = system_prompt
         self._spend = spend
         self._seconds = _CALLABLE_SECONDS if timeout is None else timeout
         self._threads = concurrency
@@ -214,7 +217,9 @@ class _CallableRunner:
         seen: AsyncWorld | SyncWorld
         seen = AsyncWorld(world) if self._async else SyncWorld(world)
         # Worker threads get a copy of the context, so that they see it too.
-        token = current_rollout.set(CurrentRollout(prompt, rollout_index, seed, self._tools, seen))
+        token = current_rollout.set(
+            CurrentRollout(prompt, rollout_index, seed, self._tools, self._system_prompt, seen)
+        )
         try:
             async with self._spend.call("agent"):
                 returned = await self._call(prompt, seen)

@@ -53,6 +53,7 @@ class CurrentRollout:
         rollout_index: Which repeat of the situation it is.
         seed: Seed of the run.
         tools: Schemas of the tools.
+        system_prompt: What the run tells the agent to be, if anything.
         world: Where tool calls are answered; what it is asked becomes the steps of the row.
     """
 
@@ -60,6 +61,7 @@ class CurrentRollout:
     rollout_index: int
     seed: int
     tools: Sequence[Mapping[str, Any]]
+    system_prompt: str | None
     world: AsyncWorld | SyncWorld
 
     @property
