@@ -23,17 +23,29 @@ DATA = "".join(f"{text}\n" for text in texts(ROWS)).encode()
 
 
 @pytest.fixture(scope="module")
-def served(
-    new_database: Callable[[], str | None], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Served]:
-    """A gate whose workers look often and try again soon."""
-    folder = tmp_path_factory.mktemp("gate")
+def patience() -> Iterator[None]:
+    """Workers look often and try again soon."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jobs, "_POLL_SECONDS", 0.03)
         patch.setattr(jobs, "_BACKOFF_MS", 5)
         patch.setattr(failures, "BASE_SECONDS", 0.001)
-        with Served(GateSettings(folder=folder, database_url=new_database())) as gate:
-            yield gate
+        yield
+
+
+@pytest.fixture(scope="module")
+def served(patience: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A gate on SQLite; the Hub is what is slow here, and is the same for every database."""
+    with Served(GateSettings(folder=tmp_path_factory.mktemp("gate"))) as gate:
+        yield gate
+
+
+@pytest.fixture
+def other_user(
+    patience: None, new_database: Callable[[], str | None], tmp_path: Path
+) -> Iterator[User]:
+    """An account of a gate on SQLite, then on PostgreSQL."""
+    with Served(GateSettings(folder=tmp_path, database_url=new_database())) as gate:
+        yield gate.user()
 
 
 @pytest.fixture
@@ -348,3 +360,14 @@ def test_strangers_see_nothing(user: User, new_user: Callable[[], User], hub: Lo
     stranger.call("POST", f"/runs/{run}/hf-publish", 404)
     stranger.call("POST", f"/runs/{run}/adapter", 404, json={"files": ["a"]})
     assert hub.repos == {}
+
+
+def test_it_is_the_same_on_every_database(other_user: User, hub: LocalHub) -> None:
+    dataset = other_user.push(DATA, name="data")
+    assert published(other_user, dataset)["status"] == "done"
+    row = imported(other_user, repo="kim/data", agent="shop")
+    assert other_user.fetch(row["datasetId"]) == DATA
+    run = adapter(other_user, WEIGHTS)
+    other_user.call("POST", f"/runs/{run}/hf-publish", 202)
+    assert wait(other_user, f"/runs/{run}")["status"] == "done"
+    other_user.call("DELETE", f"/runs/{run}", 200)

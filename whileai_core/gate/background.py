@@ -7,6 +7,7 @@ before it has.
 
 from __future__ import annotations
 
+import concurrent.futures.thread  # noqa: F401  cannot be imported once a process is ending
 import logging
 import threading
 from typing import TYPE_CHECKING

@@ -167,12 +167,16 @@ class Hub:
         """
         from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
+        additions = [CommitOperationAdd(path, content) for path, content in add.items()]
+        for addition in additions:
+            # One by one: several at once take a thread pool, which a process that ends has not.
+            if isinstance(addition.path_or_fileobj, str):
+                self._api.preupload_lfs_files(
+                    repo.id, [addition], repo_type=repo.kind, revision="main", free_memory=False
+                )
         made = self._api.create_commit(
             repo.id,
-            [
-                *(CommitOperationAdd(path, content) for path, content in add.items()),
-                *(CommitOperationDelete(path) for path in delete),
-            ],
+            [*additions, *(CommitOperationDelete(path) for path in delete)],
             commit_message=title,
             commit_description=message,
             repo_type=repo.kind,
