@@ -1,8 +1,10 @@
 # setup       make .venv with what the product needs
 # demo        run the whole job on examples/traces, twice, with no key and no network
 # climb-demo  three rounds of a hill climb, offline
+# serve       Prefect server, gate and worker on this machine, flows registered; Ctrl-C ends it
 # test        run the tests (sets up by itself)
 # check       lint, format, types, import contracts
+# screenshots make the pictures of the documentation anew
 # bench       print speed ratios against parsing the same bytes
 
 PYTHON ?= python3
@@ -11,7 +13,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := whileai_core tasks flows deployments tests benchmarks
 
-.PHONY: setup demo climb-demo test check bench constraints clean
+.PHONY: setup demo climb-demo serve test check screenshots bench constraints clean
 
 setup: $(VENV)/.installed
 
@@ -34,6 +36,9 @@ demo: setup
 climb-demo: setup
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/climb-demo.sh
 
+serve: setup
+	@exec $(BIN)/whileai-pipelines serve
+
 test: $(VENV)/.installed-dev
 	@sh .ci/programs
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 2 --dist loadfile
@@ -43,6 +48,10 @@ check: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+screenshots: $(VENV)/.installed-dev
+	@sh .ci/programs
+	WHILEAI_SCREENSHOTS=$(CURDIR)/docs/images $(BIN)/python -m pytest --numprocesses 0 tests/flows/test_ui.py
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks

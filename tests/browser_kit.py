@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
 import shutil
@@ -57,6 +58,10 @@ class Browser:
     def click(self, selector: str) -> None:
         """Click the one element a CSS selector finds."""
         self._ask("POST", f"element/{self._find(selector)}/click")
+
+    def picture(self) -> bytes:
+        """Return what the window shows as PNG."""
+        return base64.b64decode(self._ask("GET", "screenshot"))
 
     def errors(self) -> list[str]:
         """Return what the browser has complained of since it was asked last."""
@@ -116,7 +121,13 @@ class Driver:
         options: dict[str, Any] = {
             "binary": self._browser,
             # Tests may run as root and in a container, where the sandbox cannot be set up.
-            "args": ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
+            "args": [
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-dev-shm-usage",
+                "--disable-gpu",
+                "--window-size=1280,900",
+            ],
         }
         if not scripts:
             options["prefs"] = {"profile.managed_default_content_settings.javascript": 2}
