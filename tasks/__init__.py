@@ -35,7 +35,7 @@ from tasks.platform import (
     unpublish,
     update_dataset,
 )
-from tasks.simulation import simulate, simulate_from_traces
+from tasks.simulation import evaluate, simulate, simulate_from_traces
 from tasks.traces import (
     dimensions_from_traces,
     drop_leaky_rows,
@@ -61,6 +61,7 @@ __all__ = [
     "delete_empty_datasets",
     "dimensions_from_traces",
     "drop_leaky_rows",
+    "evaluate",
     "flaw_rows",
     "format_trace_report",
     "hf_publish",

@@ -12,7 +12,7 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 import whileai_core as core
-from whileai_core import SimulationData
+from whileai_core import ScoredData, SimulationData
 
 
 @task(cache_policy=NO_CACHE, task_run_name="simulate-{mode}")
@@ -35,3 +35,9 @@ async def simulate_from_traces(
 async def simulate(agent: Any = None, *, mode: str = "explore", **kwargs: Any) -> SimulationData:
     """Roll an agent out in a sandbox world; the arguments are those of the core's `simulate`."""
     return await core.simulate(agent, mode=mode, **kwargs)
+
+
+@task(cache_policy=NO_CACHE)
+async def evaluate(rows: Any, judge: Any = None, **kwargs: Any) -> ScoredData:
+    """Judge rows, also those of a handle; the arguments are those of the core's `evaluate`."""
+    return await core.evaluate(rows, judge, **kwargs)
