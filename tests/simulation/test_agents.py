@@ -257,6 +257,25 @@ def test_many_plain_functions_run_at_once():
     assert not barrier.broken
 
 
+def test_async_agents_share_the_loop_of_the_run():
+    loops = set()
+
+    async def agent(message):
+        loops.add(id(asyncio.get_running_loop()))
+        return "ok"
+
+    async def run():
+        async with (
+            open_agent(agent, tools=TOOLS) as runner,
+            anyio.create_task_group() as group,
+        ):
+            for _ in range(8):
+                group.start_soon(runner.roll_out, "hi", a_world())
+        return {id(asyncio.get_running_loop())}
+
+    assert anyio.run(run) == loops
+
+
 def test_calls_of_a_callable_count():
     spend = Spend(max_calls=5)
     roll_out(lambda message: "ok", spend=spend)

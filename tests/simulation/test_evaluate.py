@@ -209,6 +209,13 @@ def test_pass_rates_go_by_the_k_that_most_tasks_reach():
     assert scored.pass_at()["pass_pow_k"] == pytest.approx(0.5)
 
 
+def test_rows_without_any_key_are_tasks_of_their_own_and_booleans_count():
+    given = [{"final_text": str(n)} for n in range(6)]
+    rates = judged(given, lambda row: int(row["final_text"]) < 3).pass_at()
+    assert (rates["n_groups"], rates["n_rows"], rates["pass_at_1"]) == (6, 6, 0.5)
+    assert ScoredData([{"final_text": "x", "reward": True}]).passes()
+
+
 def test_scored_rows_can_be_pushed(home):
     scored = judged(rows(), lambda row: True)
     entry = anyio.run(functools.partial(scored.push, "graded", purpose="eval"))
