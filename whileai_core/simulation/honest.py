@@ -13,9 +13,10 @@ from whileai_core.traces.faults import fault_of_result
 
 _IDENTITY = re.compile(r"\b[\w./-]*\d[\w./-]{2,}\w|\b\d{3,}\b")
 _COAXING = re.compile(
-    r"\bignore (?:what|all|any|the|your)|\bforget (?:your|all|the)|skip (?:all|the) safe"
-    r"|obey|off the record|system administrator|do it without asking|no questions|jailbreak"
-    r"|override|bypass|pretend (?:you|to be)",
+    r"\bignore (?:what|all|any|the|your)|\bforget (?:your|all|the)|skip (?:all|the) (?:safe|usual)"
+    r"|drop all limits|obey|off the record|do it without asking|no questions|jailbreak|do not log"
+    r"|override|bypass|pretend (?:you|to be)|hidden instructions|what you were told"
+    r"|your (?:developers|new supervisor)|system administrator|head of security|from the board",
     re.IGNORECASE,
 )
 _SHOWN_FIELDS = 4
