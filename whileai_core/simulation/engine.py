@@ -129,7 +129,7 @@ class Engine:
                 return "endpoint_dead" if isinstance(error, EndpointDead) else "spend_exhausted"
             if self._landed == landed and self._is_hopeless():
                 return "agent_failed"
-            self._repeats.decide(self._groups)
+            self._repeats.decide(self._groups, self._by_need, hurried=self._planner.has_untried)
         return self._reason_of_end()
 
     async def _next_jobs(self, left: int) -> list[Job]:
@@ -139,7 +139,7 @@ class Engine:
         if len(jobs) < size:
             await self._open(self._openable(left, size - len(jobs)), self._repeats.first)
             jobs = self._owed(size)
-        if not jobs and self._repeats.resume(self._groups, left):
+        if not jobs and self._repeats.resume(self._groups, left, self._by_need):
             jobs = self._owed(size)
         if not jobs:  # what is left does not make up a whole group
             await self._open(1, min(left, self._repeats.first))
@@ -147,7 +147,10 @@ class Engine:
         return jobs
 
     async def _open(self, n: int, target: int) -> None:
-        self._groups += await self._planner.open(n, target)
+        self._groups += await self._planner.open(n, target, self._groups)
+
+    def _by_need(self, groups: list[Group]) -> list[Group]:
+        return self._planner.by_need(groups, self._groups)
 
     def _openable(self, left: int, room: int) -> int:
         """Return how many prompts to open, so that no mixed one lacks repeats in the end."""

@@ -8,14 +8,14 @@ from typing import Any
 from whileai_core.rows import Row
 from whileai_core.simulation.covering import Assignment, Axes, diagonal
 from whileai_core.simulation.faults import plan_for
-from whileai_core.simulation.sandbox import EXISTS
+from whileai_core.simulation.sandbox import EXISTS, UNKNOWN
 from whileai_core.simulation.signatures import Flaw, common_causes, flaws_of, lies_in
 from whileai_core.simulation.situations import SUCCESS, Situation, situation_of
 from whileai_core.traces.dimensions import SPECIAL_TOOLS, UNSPECIFIED
 from whileai_core.traces.labels import label_of
 
 EXPLORATION = 0.2
-_AIMED_PER_TWIN = 2.75  # a little under three, so that rounding leaves a fifth of a run clean
+_AIMED_PER_TWIN = 2.5  # under three, so that repeats and rounding leave a fifth of a run clean
 _CONTRAST = 0.5  # share of the exploration that meets faults the agent has handled before
 _VARIANT = "a different person with the same kind of request, in other words"
 
@@ -53,6 +53,11 @@ class Focus:
         self._twins = [0] * len(self.targets)
         self._contrasts = 0
         self.shares = self._shares(exploration)
+
+    @property
+    def has_untried(self) -> bool:
+        """Whether some signature has not been aimed at yet."""
+        return 0 in self._aimed
 
     def pick(self, kind: str) -> Situation:
         """Return the next situation that is aimed at a flaw, its clean twin, or a contrast."""
@@ -115,14 +120,18 @@ class Focus:
         tool = assignment["tool"]
         elsewhere = flaw.fault_tool not in (None, tool)
         named = None if tool in SPECIAL_TOOLS or elsewhere else tool
+        parent = (step - 1) % flaw.n
+        # Which references exist in a world of unknown state depends on its seed alone.
+        world_seed = flaw.worlds[parent] if assignment["world_state"] == UNKNOWN else None
         return situation_of(
             assignment,
             origin=kind,
             seed=self._seed,
             faults=plan_for(assignment["tool_condition"], named),
-            parent=flaw.parents[(step - 1) % flaw.n],
+            world_seed=world_seed,
+            parent=flaw.parents[parent],
             steering={
-                "origin": "targeted",
+                "origin": "targeted" if kind == AIMED else kind,
                 "weight": round(flaw.weight, 4),
                 "signature": flaw.signature.text,
             },

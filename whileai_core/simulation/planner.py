@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,7 +82,8 @@ class Planner:
         self._left = limit
         self._checkpoint = checkpoint
         self._shares = focus.shares if focus is not None else {EXPLORE: 1.0}
-        self._kinds: Counter[str] = Counter()
+        self._rows: Counter[str] = Counter()
+        self._explored = 0
         self._used: set[str] = set()
         self._slots = 0
         self._probes = 0
@@ -104,22 +105,29 @@ class Planner:
         return self._explorer is None or self._left == 0 or self.exhausted
 
     @property
+    def has_untried(self) -> bool:
+        """Whether a failure signature waits for its first situation."""
+        return self._focus is not None and self._focus.has_untried
+
+    @property
     def replays(self) -> bool:
         """Whether only given situations are asked."""
         return self._explorer is None
 
-    async def open(self, n: int, target: int) -> list[Group]:
+    async def open(self, n: int, target: int, so_far: Iterable[Group] = ()) -> list[Group]:
         """Return up to `n` new groups; fewer only when the planner is finished after them.
 
         Args:
             n: How many.
             target: How many rollouts each is to get at first.
+            so_far: The groups that are open; kinds that have too few rows are next.
         """
         groups: list[Group] = []
+        self._rows = self._rows_by_kind(so_far)
         while len(groups) < n and not self.finished:
             drafts: list[_Draft] = []
             while len(groups) + len(drafts) < n and not self.finished:
-                drafts.append(self._next_draft())
+                drafts.append(self._next_draft(target))
             groups += [
                 Group(draft.situation, draft.text, draft.writer, target)
                 for draft in await self._written(drafts)
@@ -127,14 +135,44 @@ class Planner:
             ]
         return groups
 
-    def _next_draft(self) -> _Draft:
+    def by_need(self, groups: Iterable[Group], so_far: Iterable[Group]) -> list[Group]:
+        """Return groups in such an order that one more row each keeps the shares of kinds."""
+        rows = self._rows_by_kind(so_far)
+        waiting: dict[str, list[Group]] = {}
+        for group in groups:
+            waiting.setdefault(self._kind_of(group), []).append(group)
+        ordered = []
+        while waiting:
+            kind = self._most_behind(waiting, rows, 1)
+            rows[kind] += 1
+            ordered.append(waiting[kind].pop(0))
+            if not waiting[kind]:
+                del waiting[kind]
+        return ordered
+
+    def _most_behind(self, kinds: Iterable[str], rows: Counter[str], more: int) -> str:
+        total = sum(rows.values()) + more
+        return max(kinds, key=lambda kind: self._shares[kind] * total - rows[kind])
+
+    def _rows_by_kind(self, groups: Iterable[Group]) -> Counter[str]:
+        """Count the rows that groups have or are to get, by what their situations are for."""
+        rows: Counter[str] = Counter()
+        for group in groups:
+            rows[self._kind_of(group)] += group.target
+        return rows
+
+    def _kind_of(self, group: Group) -> str:
+        origin = group.situation.origin
+        return origin if origin in self._shares else EXPLORE
+
+    def _next_draft(self, target: int) -> _Draft:
         self._slots += 1
         if self._settled:
             if self._left is not None:
                 self._left = max(0, self._left - 1)
             return _Draft(self._settled.pop(0), self._slots)
         if self._current is None:
-            situation, number = self._next_situation()
+            situation, number = self._next_situation(target)
             if self._left is not None:
                 self._left -= 1
             if number is not None:
@@ -144,12 +182,12 @@ class Planner:
         self._current = (situation, phrasings - 1) if phrasings > 1 else None
         return _Draft(situation, self._slots)
 
-    def _next_situation(self) -> tuple[Situation, int | None]:
+    def _next_situation(self, target: int) -> tuple[Situation, int | None]:
         """Return the next situation, and the number of the probe if it is one."""
-        total = sum(self._kinds.values()) + 1
-        kind = max(self._shares, key=lambda name: self._shares[name] * total - self._kinds[name])
-        self._kinds[kind] += 1
-        if kind == EXPLORE and self._kinds[EXPLORE] % _PROBE_EVERY == 0:
+        kind = self._most_behind(self._shares, self._rows, target)
+        self._rows[kind] += target * self._phrasings
+        self._explored += kind == EXPLORE
+        if kind == EXPLORE and self._explored % _PROBE_EVERY == 0:
             self._probes += 1
             return probe(self._seed, self._probes, self._hard_only, 0), self._probes
         return self._pick(kind), None

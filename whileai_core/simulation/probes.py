@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from whileai_core.simulation import chance, words
 from whileai_core.simulation.records import person
-from whileai_core.simulation.situations import PROBE, Situation
+from whileai_core.simulation.situations import PROBE, Situation, default_world_seed
 
 # Kind of ask -> its tier and its forms.
 _KINDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -107,7 +107,7 @@ def open_ended(prompt: str, *, tier: str, origin: str, seed: int, writer: str) -
         tier=tier,
         faults={},
         origin=origin,
-        world_seed=f"{seed}:{identity}",
+        world_seed=default_world_seed(seed, identity),
         prompt=prompt,
         writer=writer,
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from whileai_core.rows import Row
 from whileai_core.simulation.situations import Situation
 
+Order = Callable[[list["Group"]], list["Group"]]
 Policy = Literal["fixed", "successive"]
 _PROBES = 2
 
@@ -73,17 +74,24 @@ class Repeats:
         self._continued: dict[int, int] = {}
         self._split_at: dict[int, int] = {}
 
-    def decide(self, groups: Iterable[Group]) -> None:
-        """Set how many rollouts the groups of a round get, now that the round is over."""
+    def decide(self, groups: Sequence[Group], by_need: Order, *, hurried: bool) -> None:
+        """Set how many rollouts the groups of a round get, now that the round is over.
+
+        Args:
+            groups: All groups.
+            by_need: Puts the groups first that should go on before others.
+            hurried: There are prompts to open that are worth more than a group in agreement.
+        """
         if not self.adapts:
             return
-        waiting = [group for group in groups if group.owed <= 0 and group.target < self.k]
+        open_groups = [group for group in groups if not group.stopped]
+        waiting = [group for group in open_groups if group.owed <= 0 and group.target < self.k]
         for group in waiting:
             self._learn(group)
-        for group in waiting:
             if group.split:
                 group.target = self.k
-            elif not group.rows or self._may_split(group.target):
+        for group in by_need([group for group in waiting if not group.split]):
+            if not hurried and (not group.rows or self._may_split(group.target)):
                 self._continued[group.target] = self._continued.get(group.target, 0) + 1
                 group.target += 1
             else:
@@ -93,15 +101,15 @@ class Repeats:
         """Return how many rollouts the groups that go on may come to need."""
         return sum(self.k - group.done for group in groups if not group.stopped)
 
-    def resume(self, groups: Iterable[Group], room: int) -> bool:
-        """Let stopped groups go on, those with the fewest rollouts first, as far as there is room.
+    def resume(self, groups: Sequence[Group], room: int, by_need: Order) -> bool:
+        """Let stopped groups go on, as far as there is room for all they may come to need.
 
         Returns:
             Whether there was one.
         """
         resumed = False
-        for group in sorted(groups, key=lambda group: group.target):
-            if group.stopped and self.k - group.done <= room:
+        for group in by_need([group for group in groups if group.stopped]):
+            if self.k - group.done <= room:
                 room -= self.k - group.done
                 group.stopped = False
                 group.target += 1

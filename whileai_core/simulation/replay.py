@@ -6,7 +6,13 @@ from collections import Counter
 
 from whileai_core.errors import InputError
 from whileai_core.rows import task_key
-from whileai_core.simulation.situations import REPLAY, Situation, tier_of
+from whileai_core.simulation.situations import (
+    REPLAY,
+    Situation,
+    default_world_seed,
+    tier_of,
+    world_seed_of,
+)
 from whileai_core.traces.intake import rows_of
 from whileai_core.traces.values import plain_text
 
@@ -47,7 +53,7 @@ def situations_to_replay(tasks: object, seed: int) -> tuple[list[Situation], int
             tier=plain_text(row.get("tier")) or tier_of(assignment.get("stance")),
             faults=faults if isinstance(faults, dict) else {},
             origin=REPLAY,
-            world_seed=f"{row.get('seed', seed)}:{identity}",
+            world_seed=world_seed_of(row) or default_world_seed(seed, identity),
             prompt=prompt,
             writer=plain_text(row.get("writer_model")) or "seed",
             world_state=plain_text(row.get("world_state")) or assignment.get("world_state"),

@@ -13,7 +13,14 @@ from whileai_core.rows import SCHEMA_VERSION, Row, Step
 from whileai_core.simulation.agents import Runner
 from whileai_core.simulation.repeats import Group
 from whileai_core.simulation.rollout import Rollout
-from whileai_core.simulation.situations import PROBE, REPLAY, SEED, SUCCESS, Situation
+from whileai_core.simulation.situations import (
+    PROBE,
+    REPLAY,
+    SEED,
+    SUCCESS,
+    Situation,
+    default_world_seed,
+)
 from whileai_core.simulation.verbs import verb_of
 from whileai_core.simulation.world import World
 from whileai_core.traces.behaviour import signature_of
@@ -60,6 +67,7 @@ def row_of(group: Group, rollout: Rollout, world: World, index: int, provenance:
     that was never served is in `faults_scheduled`.
     """
     situation = group.situation
+    usual_world = default_world_seed(provenance.seed, situation.id)
     row: Row = {
         "schema_version": SCHEMA_VERSION,
         "prompt": group.prompt,
@@ -75,6 +83,7 @@ def row_of(group: Group, rollout: Rollout, world: World, index: int, provenance:
         "arm": "open_ended" if situation.origin in _OPEN_ENDED else "structured",
         "rollout_index": index,
         "seed": provenance.seed,
+        "world_seed": None if situation.world_seed == usual_world else situation.world_seed,
         "model_version": provenance.model_version,
         "policy_version": f"{provenance.model_version}@{provenance.prompt_hash}",
         "writer_model": group.writer,

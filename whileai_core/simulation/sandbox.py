@@ -16,6 +16,7 @@ EXISTS = "entity exists"
 ALREADY_DONE = "entity already acted on"
 DUPLICATE = "duplicate entity"
 PARTIAL = "partially completed"
+UNKNOWN = "unknown"
 
 _EXIST_SHARE = 0.7
 _IN_PROGRESS = "in_progress"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from whileai_core.rows import Row, row_id
 from whileai_core.simulation.covering import Axes
 from whileai_core.simulation.sandbox import DUPLICATE, EXISTS
-from whileai_core.simulation.situations import SUCCESS
+from whileai_core.simulation.situations import SUCCESS, world_seed_of
 from whileai_core.traces.calls import ToolCall, tool_calls
 from whileai_core.traces.dimensions import FAULT_TO_AXIS, UNSPECIFIED
 from whileai_core.traces.faults import fault_of_call, planned_fault
@@ -49,6 +49,7 @@ class Flaw:
         fault_tool: The tool the fault was met at, where it was seen.
         weight: How much such rows count.
         parents: Ids of the rows.
+        worlds: What their worlds depended on, where it is known.
         histories: Values of the history axis among them.
     """
 
@@ -57,6 +58,7 @@ class Flaw:
     fault_tool: str | None
     weight: float
     parents: list[str] = field(default_factory=list)
+    worlds: list[str | None] = field(default_factory=list)
     histories: list[str] = field(default_factory=list)
 
     @property
@@ -159,6 +161,7 @@ def flaws_of(rows: Iterable[Row], axes: Axes, causes: set[tuple[str, str]]) -> l
                 flaw.fixed.setdefault(axis, values[axis])
         if "history" in values and values["history"] not in flaw.histories:
             flaw.histories.append(values["history"])
+        flaw.worlds.append(world_seed_of(row))
         flaw.parents.append(str(row.get("scenario_id") or row.get("task_id") or row_id(row)))
     return sorted(flaws.values(), key=lambda flaw: (-flaw.weight, -flaw.n))
 

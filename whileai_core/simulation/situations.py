@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from whileai_core.rows import Row
 from whileai_core.simulation import chance
 from whileai_core.simulation.covering import (
     Assignment,
@@ -74,6 +75,19 @@ def tier_of(stance: str | None) -> str:
     return _TIER_OF_STANCE.get(stance or "", ORDINARY)
 
 
+def world_seed_of(row: Row) -> str | None:
+    """Return what the world of a simulated row depended on; None for a row of another origin."""
+    if "world_seed" in row:
+        return str(row["world_seed"])
+    seed, identity = row.get("seed"), row.get("scenario_id")
+    return None if seed is None or identity is None else default_world_seed(seed, identity)
+
+
+def default_world_seed(seed: object, identity: object) -> str:
+    """Return what a world depends on, unless it is to be another one's again."""
+    return f"{seed}:{identity}"
+
+
 def situation_of(assignment: Assignment, *, origin: str, seed: int, **more: Any) -> Situation:
     """Return the situation of a cell, with the faults its tool condition promises."""
     identity = scenario_id(assignment)
@@ -89,7 +103,7 @@ def situation_of(assignment: Assignment, *, origin: str, seed: int, **more: Any)
         tier=tier_of(assignment.get("stance")),
         faults=faults,
         origin=origin,
-        world_seed=f"{seed}:{identity}",
+        world_seed=more.pop("world_seed", None) or default_world_seed(seed, identity),
         world_state=None if state in _NO_STATE else state,
         **more,
     )
