@@ -63,7 +63,7 @@ class Spend:
         self.estimated: bool = used.get("tokens_estimated", False)
         self.calls: Counter[str] = Counter(used.get("calls_by_role", {}))
         self._set_aside = 0
-        self._freed = anyio.Event()
+        self._waiting: list[anyio.Event] = []  # made in the loop that waits for them
 
     @property
     def tokens(self) -> int:
@@ -91,8 +91,9 @@ class Spend:
             self.input_tokens += charge.input_tokens
             self.output_tokens += charge.output_tokens
             self.estimated |= charge.estimated
-            self._freed.set()
-            self._freed = anyio.Event()
+            for event in self._waiting:
+                event.set()
+            self._waiting.clear()
 
     def report(self) -> dict[str, Any]:
         """Return calls by role, tokens, and the limits."""
@@ -116,7 +117,9 @@ class Spend:
                     f"{self.tokens} of {self.max_tokens} tokens are used, and the next call may "
                     f"take {tokens}; allow more with max_tokens"
                 )
-            await self._freed.wait()
+            freed = anyio.Event()
+            self._waiting.append(freed)
+            await freed.wait()
             self._check_calls()
         self._set_aside += tokens
 
