@@ -141,13 +141,19 @@ class Transport:
     # -- presigned addresses
 
     async def upload(
-        self, url: str, chunks: Callable[[], AsyncIterator[bytes]], *, size: int, seconds: float
+        self,
+        url: str,
+        chunks: Callable[[], AsyncIterator[bytes]],
+        *,
+        size: int,
+        seconds: float,
+        media: str = "application/jsonl",
     ) -> None:
         """Send bytes of known length; every attempt reads them from the start."""
         call = Call(
             method="PUT",
             url=self._presigned(url),
-            headers={"Content-Type": "application/jsonl", "Content-Length": str(size)},
+            headers={"Content-Type": media, "Content-Length": str(size)},
             content=chunks,
             presigned=True,
         )
