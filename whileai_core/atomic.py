@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import socket
+import time
 import uuid
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())[:32]
+_OLD_SECONDS = 24 * 3600
 _OWNER = re.compile(r"(?P<host>[A-Za-z0-9-]*)\.(?P<pid>\d+)\.[0-9a-f]{8}$")
 
 
@@ -83,13 +85,29 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
 
 
 def sweep_temporaries(folder: Path) -> int:
-    """Remove temporary files below `folder` whose process on this host is gone; count them."""
+    """Remove temporary files below `folder` whose process is gone; count them.
+
+    Of a process on another host that shares the folder we know nothing, but nothing is written
+    for a day.
+    """
     removed = 0
     for path in folder.rglob(".*.tmp") if folder.is_dir() else ():
-        if owner_is_gone(path.name.removesuffix(".tmp")):
+        tagged = path.name.removesuffix(".tmp")
+        if owner_is_gone(tagged) or (_is_foreign(tagged) and _is_old(path)):
             path.unlink(missing_ok=True)
             removed += 1
     return removed
+
+
+def _is_foreign(tagged: str) -> bool:
+    match = _OWNER.search(tagged)
+    return bool(match and match["host"] != _HOST)
+
+
+def _is_old(path: Path) -> bool:
+    with suppress(FileNotFoundError):  # finished while we looked
+        return time.time() - path.stat().st_mtime > _OLD_SECONDS
+    return False
 
 
 def sweep_beside(path: Path) -> None:

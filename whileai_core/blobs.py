@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whileai_core.atomic import write_atomic
+from whileai_core.atomic import sweep_temporaries, write_atomic
 from whileai_core.errors import StoreError
 
 if TYPE_CHECKING:
@@ -83,6 +83,10 @@ class Blobs:
                 return
             filesystem, root = self._remote
             filesystem.rm_file(f"{root}/{name}")
+
+    def sweep(self) -> int:
+        """Remove what killed writers left behind and count it; an object store keeps no such."""
+        return 0 if self._local is None else sweep_temporaries(self._local)
 
     def path(self, name: str) -> str:
         """Return the path or URL under which others find a blob."""

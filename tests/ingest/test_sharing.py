@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import time
 
 import pytest
 from night_kit import intake, remember, row, rows_of, write_jsonl
@@ -176,3 +178,20 @@ def test_nights_on_several_machines_follow_one_another(tmp_path, store, postgres
         again = intake(second, more, night="2026-11-29")
     assert again.account["duplicates"] == 3
     assert {entry["prompt"] for entry in rows_of(again)} == {row(n)["prompt"] for n in range(9, 12)}
+
+
+def test_what_killed_writers_left_in_a_shared_folder_is_cleared_away(tmp_path, store):
+    from whileai_core.atomic import temporary_beside
+
+    parts = tmp_path / "shared" / "parts"
+    parts.mkdir(parents=True)
+    mine = temporary_beside(parts / "mine")
+    fresh, old = (parts / f".{name}.elsewhere.7.0123abcd.tmp" for name in ("fresh", "old"))
+    for path in (mine, fresh, old):
+        path.touch()
+    yesterday = time.time() - 25 * 3600
+    os.utime(mine, (yesterday, yesterday))
+    os.utime(old, (yesterday, yesterday))
+    with Workspace("a") as workspace:
+        assert workspace.sweep() == 1
+    assert sorted(parts.iterdir()) == sorted([mine, fresh])

@@ -72,6 +72,10 @@ class ShardStore:
         self.rowsets = RowSetStore(url)
         self._blobs = Blobs(url)
 
+    def sweep(self) -> int:
+        """Remove what killed writers left behind and count it."""
+        return self._blobs.sweep()
+
     def find(self, key: str) -> Shard | None:
         """Return the finished shard of that key, if there is one."""
         name = f"shards/{key}.json"

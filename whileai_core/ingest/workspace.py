@@ -95,8 +95,9 @@ class Workspace:
             shutil.rmtree(self._inbox, ignore_errors=True)
 
     def sweep(self) -> int:
-        """Remove what a killed run left under the home folder; count it."""
-        return sweep_temporaries(self.settings.home) + sweep_spills(self.work)
+        """Remove what killed runs left under the home folder and in the store; count it."""
+        swept = sweep_temporaries(self.settings.home) + sweep_spills(self.work)
+        return swept + (self.store.sweep() if self.settings.store_url else 0)
 
     def discover(self, paths: Sequence[str]) -> Discovery:
         """Find what is new under `paths` (see `whileai_core.ingest.discover.discover`)."""
