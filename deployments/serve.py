@@ -87,7 +87,7 @@ def _environment(addresses: Addresses) -> dict[str, str]:
         "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
         "PREFECT_WORKER_QUERY_SECONDS": _POLL_SECONDS,
         "WHILEAI_PAGES_URL": addresses.gate,
-        "WHILEAI_RUNS_URL": addresses.prefect,
+        "WHILEAI_RUNS_URL": f"{addresses.prefect}/v2/runs",
     }
     # The console level that suits a prompt would leave a service's logs empty.
     taken = {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL"}

@@ -28,15 +28,20 @@ def night_date(night: date | None) -> str:
     return (night or due.astimezone(UTC).date()).isoformat()
 
 
-async def open_run(**tags: str) -> None:
+async def open_run(*tags: str) -> None:
     """Make the run readable: our log lines in, routine lines out, tags like `agent:support`."""
     _set_up_logs()
-    identity = flow_run.id
-    if identity is None:
+    await tag_run(*tags)
+
+
+async def tag_run(*tags: str) -> None:
+    """Add tags to the run, so that the UI finds it by them."""
+    if flow_run.id is None:
         return
-    wanted = {*flow_run.tags, *(f"{kind}:{value}" for kind, value in tags.items())}
+    identity = UUID(flow_run.id)
     async with get_client() as client:
-        await client.update_flow_run(UUID(identity), tags=sorted(wanted))
+        now = await client.read_flow_run(identity)
+        await client.update_flow_run(identity, tags=sorted({*now.tags, *tags}))
 
 
 def _set_up_logs() -> None:

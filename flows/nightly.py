@@ -19,7 +19,7 @@ from uuid import UUID
 from prefect import flow
 from pydantic import Field
 
-from flows._runs import night_date, night_name, open_run, page_links
+from flows._runs import night_date, night_name, open_run, page_links, tag_run
 from flows._server import prefect_api
 from flows._shards import check_cluster, make_shards
 from tasks import night as steps
@@ -108,7 +108,7 @@ async def nightly(
     """
     agent = agent.strip().lower()
     dated = night_date(night)
-    await open_run(agent=agent, night=dated)
+    await open_run(f"agent:{agent}", f"night:{dated}")
     order = await _judge_order(
         judge, judge_rubric, judge_max_calls, judge_max_tokens, judge_check, key=judge_key
     )
@@ -252,6 +252,7 @@ async def _push_planned(
         parent = entry["datasetId"]
         await progress.advance(rows.rows)
         _log.info("pushed %d rows for %s as %s", rows.rows, purpose, parent)
+    await tag_run(*(f"dataset:{entry['datasetId']}" for entry in pushed))
     result = plan.result(pushed)
     for entry in pushed:
         await steps.announce(entry, plan.agent, plan.night)

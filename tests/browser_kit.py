@@ -57,7 +57,15 @@ class Browser:
 
     def click(self, selector: str) -> None:
         """Click the one element a CSS selector finds."""
-        self._ask("POST", f"element/{self._find(selector)}/click")
+        for patience in range(50, -1, -1):
+            try:
+                self._ask("POST", f"element/{self._find(selector)}/click")
+            except AssertionError as error:  # a page that draws itself anew replaces its elements
+                if not patience or "stale element" not in str(error):
+                    raise
+                time.sleep(0.1)
+            else:
+                return
 
     def picture(self) -> bytes:
         """Return what the window shows as PNG."""

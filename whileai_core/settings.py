@@ -23,7 +23,8 @@ class Settings(BaseSettings):
         home: Folder that holds everything the product keeps (ledger, RowSets, gate).
         api_url: Base URL of the platform; unset means the embedded gate, unless a credential is.
         pages_url: Base URL of the gate's pages, for links from runs to datasets; default `api_url`.
-        runs_url: Base URL of Prefect's UI, for links from datasets to the runs that pushed them.
+        runs_url: Address of Prefect's list of runs (`http://host:4200/v2/runs`), for links from
+            datasets to the runs that pushed them.
         delegated_credential: Short-lived credential, first in the order after an argument.
         api_key: Static account key.
         store_url: fsspec URL of the RowSet store; default `<home>/store`.

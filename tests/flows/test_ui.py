@@ -91,9 +91,21 @@ def test_the_summary_is_readable_and_leads_to_the_other_pages_and_the_data(serve
     keep_picture(browser, "summary")
     browser.click(f"a[href$='{pages['trace-report']}']")
     assert browser.shows("graded"), browser.text
-    see(browser, summary, "what the traces hold")
+
+
+def test_a_run_leads_to_its_datasets_and_they_lead_back(served, run, browser):
+    key = served.command("gate", "key", "create", "local").split()[-1]
+    see(browser, served.gate, "Sign in")
+    browser.type("input[name=key]", key)
+    browser.click(".sign-in button")
+    summary = pages_of(served, run)["night-summary"]
+    see(browser, f"{served.ui}/v2/artifacts/artifact/{summary}", "parcels-")
     browser.click(f"a[href^='{served.gate}/data/ds_']")
-    assert browser.shows("key"), browser.text  # the gate asks who it is
+    assert browser.shows("Lineage"), browser.text
+    keep_picture(browser, "dataset")
+    browser.click(f"a[href^='{served.ui}/v2/runs']")
+    assert browser.shows(run["name"]), browser.text
+    assert browser.shows("1 Flow run"), browser.text
 
 
 def test_the_plot_of_the_gate_is_drawn(served, run, browser):

@@ -21,6 +21,7 @@ class GateSettings:
         folder: Folder of the default database and blobs; created when missing.
         database_url: SQLAlchemy URL; unset means SQLite in `folder`.
         blob_url: Folder or fsspec URL of the blobs; unset means `folder/blobs`.
+        runs_url: Address of Prefect's list of runs, for links from datasets.
         origin: `scheme://host[:port]` put in front of presigned addresses; unset means the
             Host header of the request.
         url_seconds: Life of presigned addresses.
@@ -41,6 +42,7 @@ class GateSettings:
     database_url: str | None = None
     blob_url: str | None = None
     origin: str | None = None
+    runs_url: str | None = None
     url_seconds: int = 3600
     max_upload_bytes: int = 5 * 1024 * MIB
     max_json_bytes: int = 1 * MIB
@@ -63,6 +65,7 @@ class GateSettings:
             database_url=settings.gate_database_url,
             blob_url=settings.gate_blob_url,
             origin=settings.gate_origin,
+            runs_url=settings.runs_url,
             max_upload_bytes=settings.gate_max_upload_bytes,
             max_traces_bytes=settings.gate_max_traces_bytes,
             loose_span_seconds=settings.gate_loose_span_days * 24 * 3600,

@@ -150,6 +150,7 @@ async def dataset(request: Request) -> Response:
         viewer=viewer,
         dataset=found,
         owned=owned,
+        runs=gate.settings.runs_url if owned else None,
         parts=len(parts),
         chain=chain,
         followers=followers,
