@@ -31,7 +31,7 @@ class Seen:
 
 @dataclass
 class Fault:
-    """What goes wrong: `status`, `reset`, `kill` (both before or `after` the work), `truncate`,
+    """What goes wrong: `status`, `reset`, `kill`, `hang` (before or `after` the work), `truncate`,
     `trickle`.
     """
 
@@ -61,6 +61,8 @@ class FaultPlatform:
         self.hf_states: list[Any] = [{"status": "done", "repo": "kim/set"}]
         self.import_states: list[dict[str, Any]] = [{"status": "ready"}]
         self.trickling = threading.Event()
+        self.hanging = threading.Event()
+        self.released = threading.Event()
         self.stored_as: bytes | None = None  # what the store makes of every upload, if not itself
         self._keys: dict[str, str] = {}
         self._lock = threading.RLock()
@@ -92,6 +94,7 @@ class FaultPlatform:
         self._thread.start()
 
     def close(self) -> None:
+        self.released.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -125,10 +128,11 @@ class FaultPlatform:
         with self._lock:
             self.seen.append(seen)
             fault = self._fault_for(seen)
-            if fault and not fault.after and self._fail(handler, fault):
-                return
-            if len(body) < length:
-                return
+        if fault and not fault.after and self._fail(handler, fault):
+            return
+        if len(body) < length:
+            return
+        with self._lock:
             status, reply = self._route(seen, parse_qs(url.query))
         raw = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
         if fault and fault.after and self._fail(handler, fault):
@@ -159,6 +163,11 @@ class FaultPlatform:
         if fault.do == "status":
             raw = fault.body if isinstance(fault.body, bytes) else json.dumps(fault.body).encode()
             self._send(handler, fault.status, raw, fault.headers)
+            return True
+        if fault.do == "hang":
+            self.hanging.set()
+            self.released.wait(30)
+            handler.close_connection = True
             return True
         if fault.do == "kill":
             os.kill(fault.pid, signal.SIGKILL)

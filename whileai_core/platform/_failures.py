@@ -98,8 +98,9 @@ def at_stage(stage: str, dataset_id: str | None) -> Iterator[None]:
     try:
         yield
     except PlatformError as error:
+        told = (error.stage, error.dataset_id) == (stage, dataset_id)
         error.stage = stage
-        if dataset_id is not None:
+        if dataset_id is not None and not told:
             error.dataset_id = dataset_id
             left = f"dataset {dataset_id} is left on the platform, the same push goes on from there"
             error.args = (f"{error} [stage {stage}; {left}]",)

@@ -15,7 +15,7 @@ from whileai_core.platform._connect import connect
 from whileai_core.platform._failures import on_dataset
 from whileai_core.platform._fields import MODES, PURPOSES, checked_choice, given
 from whileai_core.platform._polling import wait_for
-from whileai_core.platform._wire import object_field, text_field
+from whileai_core.platform._wire import list_field, object_field, text_field
 
 if TYPE_CHECKING:
     from whileai_core.platform._wire import Reply
@@ -160,15 +160,15 @@ async def import_hf(
         StillRunning: Not done after `timeout`; the error carries `dataset_id`.
         PlatformError: The platform could not be asked or refused.
     """
-    if not isinstance(repo, str) or not repo.strip():
-        raise InputError("import_hf: name the repository, as namespace/name")
-    checked_choice("purpose", purpose, PURPOSES)
-    checked_choice("mode", mode, MODES)
-    body = {"repo": repo, "split": split, "purpose": purpose, "max_rows": max_rows} | given(
+    body = _import_body(
+        repo,
+        split=split,
+        purpose=purpose,
+        mode=mode,
+        max_rows=max_rows,
         revision=revision or None,
         config=config or None,
         name=name or None,
-        mode=mode or None,
         agent=agent or None,
         description=description or None,
     )
@@ -189,6 +189,48 @@ async def import_hf(
     return done
 
 
+async def start_import(
+    repo: str,
+    *,
+    key: str,
+    split: str = "train",
+    revision: str | None = None,
+    config: str | None = None,
+    name: str | None = None,
+    purpose: str = "train",
+    mode: str | None = None,
+    agent: str | None = None,
+    description: str | None = None,
+    max_rows: int = 100_000,
+    api_key: ApiKey = None,
+) -> dict[str, Any]:
+    """Start an import for somebody who waits elsewhere, or join the one that is under way.
+
+    An import that was started with the same key is joined whether it is done or not; another
+    one while it runs, if it asks for the same.
+
+    Arguments, result and errors are those of `import_hf`.
+    """
+    body = _import_body(
+        repo,
+        split=split,
+        purpose=purpose,
+        mode=mode,
+        max_rows=max_rows,
+        revision=revision,
+        config=config,
+        name=name,
+        agent=agent,
+        description=description,
+    )
+    async with connect(api_key) as platform:
+        listing = await platform.get("datasets")
+        for row in list_field(listing, "datasets", call="GET /datasets"):
+            if _imports_the_same(row, body):
+                return dict(row)
+        return await _start(platform, ("datasets", "import-hf"), body, key)
+
+
 async def import_hf_result(dataset_id: str, *, api_key: ApiKey = None) -> dict[str, Any] | None:
     """Look once at an import: the dataset when it is ready, or None while it is running.
 
@@ -200,6 +242,28 @@ async def import_hf_result(dataset_id: str, *, api_key: ApiKey = None) -> dict[s
         with on_dataset(dataset_id):
             row = await platform.get("datasets", dataset_id)
             return _imported(row, f"the import into {dataset_id}")
+
+
+def _import_body(
+    repo: str, *, purpose: str, mode: str | None, **asked: str | int | None
+) -> dict[str, Any]:
+    if not isinstance(repo, str) or not repo.strip():
+        raise InputError("import_hf: name the repository, as namespace/name")
+    checked_choice("purpose", purpose, PURPOSES)
+    checked_choice("mode", mode, MODES)
+    return {"repo": repo, "purpose": purpose} | given(mode=mode or None, **asked)
+
+
+def _imports_the_same(row: Any, body: dict[str, Any]) -> bool:
+    about = row.get("hfImport") if isinstance(row, dict) else None
+    if not isinstance(about, dict) or row.get("status") != "importing":
+        return False
+    of_repo = all(
+        about.get(key) == body.get(key) for key in ("repo", "split", "revision", "config")
+    )
+    named = body.get("name") in (None, row.get("name"))
+    rows = about.get("maxRows") == body["max_rows"]
+    return of_repo and named and rows and row.get("purpose") == body["purpose"]
 
 
 def _target(namespace: str | None, repo: str | None, private: bool) -> dict[str, Any]:
@@ -231,9 +295,11 @@ async def _publish(
         return await wait_for(look, timeout=timeout, poll=poll, job=job)
 
 
-async def _start(platform: Transport, path: tuple[str, ...], body: dict[str, Any]) -> Reply:
+async def _start(
+    platform: Transport, path: tuple[str, ...], body: dict[str, Any], key: str | None = None
+) -> Reply:
     return await platform.post(
-        *path, body=body, replayable=False, idempotency_key=str(uuid.uuid4())
+        *path, body=body, replayable=False, idempotency_key=key or str(uuid.uuid4())
     )
 
 

@@ -137,13 +137,14 @@ class _SetPush:
 
     async def _state(self) -> Reply | None:
         """Ask for the dataset; None when there is none."""
-        dataset_id = self._journal.progress.dataset_id
-        if dataset_id is None:
+        progress = self._journal.progress
+        if progress.dataset_id is None:
             return None
-        try:
-            return await self._platform.get("datasets", dataset_id)
-        except NotFound:
-            return None
+        with at_stage(progress.stage, progress.dataset_id):
+            try:
+                return await self._platform.get("datasets", progress.dataset_id)
+            except NotFound:
+                return None
 
     async def _look_again(self) -> None:
         """Compare the journal of an earlier run with what the platform has."""
