@@ -96,7 +96,16 @@ def test_an_answer_that_is_no_completion_is_an_error_of_this_call_only(chat, bod
     error, answer = complete(chat.url, times=2)
     assert isinstance(error, EndpointError)
     assert not isinstance(error, EndpointDead)
+    assert "WHILEAI_API" not in str(error)
     assert answer.text == "fine"
+
+
+def test_a_redirect_is_not_followed_and_said(chat):
+    chat.script("m", {"status": 307, "headers": {"Location": "http://127.0.0.1:9/"}}, REPEAT)
+    (error,) = complete(chat.url)
+    assert "redirects" in str(error)
+    assert "WHILEAI_API" not in str(error)
+    assert len(chat.seen) == 1
 
 
 def test_a_refused_request_is_an_error_of_this_call_only(chat):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from whileai_core import jsonio
-from whileai_core.errors import EndpointDead, EndpointError, PlatformError
+from whileai_core.errors import BadReply, EndpointDead, EndpointError, PlatformError
 from whileai_core.settings import get_settings
 
 if TYPE_CHECKING:
@@ -158,8 +158,7 @@ class ChatClient:
     def _failed(self, error: PlatformError) -> EndpointError:
         status = error.status
         what = f"status {status}" if status else "no answer"
-        detail = error.detail or str(error)
-        message = f"{self.endpoint}: {what}: {detail}"
+        message = f"{self.endpoint}: {what}: {_detail(error)}"
         hopeless = status in _HOPELESS_STATUSES or error.code in _HOPELESS_CODES
         if not hopeless and not error.retryable and status is not None:
             return EndpointError(message, status=status)
@@ -223,6 +222,15 @@ async def chat_client(
 def without_thoughts(text: str) -> str:
     """Return what was said, without `<think>` parts, also those whose start or end is missing."""
     return _THOUGHT_END.split(_THOUGHT.sub("", text))[-1].strip()
+
+
+def _detail(error: PlatformError) -> str:
+    """Return what went wrong, without the advice that is meant for the platform's own routes."""
+    if isinstance(error, BadReply):
+        return "the answer is not JSON; another service may stand there"
+    if error.status is not None and 300 <= error.status < 400:
+        return "it redirects, and redirects are not followed; give the target's address"
+    return error.detail or ("no reason given" if error.status else str(error))
 
 
 def _said(message: dict[str, Any]) -> str:
