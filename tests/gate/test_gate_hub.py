@@ -234,6 +234,7 @@ def test_an_import_is_a_dataset(user: User, hub: LocalHub) -> None:
         "split": "train",
         "revision": None,
         "config": None,
+        "maxRows": 3,
         "commit": hub.dataset("acme/talks").head.id,
         "rejected": 0,
     }

@@ -222,6 +222,7 @@ async def _create_or_find(
             "split": wanted.split,
             "revision": wanted.revision,
             "config": wanted.config,
+            "maxRows": wanted.max_rows,
         },
     )
     agent = fields.agent(body)
