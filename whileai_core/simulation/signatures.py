@@ -21,6 +21,7 @@ _FAILED, _UNGRADED, _HANDLED = 1.0, 0.5, 0.1
 # Axes along which failures may have something in common, the likeliest explanation first.
 _CAUSES = ("tool_condition", "world_state", "tool", "stance", "history", "rule")
 _PLAIN = {"world_state": EXISTS, "stance": "ordinary", "history": "fresh"}
+_PLAIN_COUNTS = 0.5  # what is as usual rarely is the reason
 
 
 class Signature(NamedTuple):
@@ -110,7 +111,7 @@ def read_row(row: Row, axes: Axes | None = None) -> Reading:
         if known(axis, value)
     }
     calls = list(tool_calls(row))
-    faulty, fault = _first_fault(row, calls)
+    faulty, fault = _telling_fault(row, calls)
     axis, value = FAULT_TO_AXIS.get(fault, ("", ""))
     met = axis == "tool_condition" and known(axis, value)
     values["tool_condition"] = value if met else SUCCESS
@@ -169,9 +170,9 @@ def flaws_of(rows: Iterable[Row], axes: Axes, causes: set[tuple[str, str]]) -> l
 def common_causes(rows: Sequence[Row], axes: Axes) -> set[tuple[str, str]]:
     """Return the fewest axis values that, between them, occur in all failing rows.
 
-    A value counts for the failures it would explain, times the share of its rows that fail. Of
-    values that explain equally much the out-of-the-ordinary ones are taken; a fault or a state
-    alone, since it speaks for itself, and otherwise all of them.
+    A value counts for the failures it would explain, times the share of its rows that fail, and
+    half if it is the ordinary one of its axis. Of values that explain equally much a fault or a
+    state is taken alone, since it speaks for itself, and otherwise all of them.
     """
     readings = [(_suspects(read_row(row, axes).values), label_of(row)) for row in rows]
     failing = [suspects for suspects, label in readings if label == 0]
@@ -180,7 +181,9 @@ def common_causes(rows: Sequence[Row], axes: Axes) -> set[tuple[str, str]]:
     causes: set[tuple[str, str]] = set()
     while explained := Counter(one for suspects in failing for one in suspects):
         scores = {
-            suspect: count * _fail_rate(all_failing[suspect], passing[suspect])
+            suspect: count
+            * _fail_rate(all_failing[suspect], passing[suspect])
+            * (_PLAIN_COUNTS if _is_plain(suspect) else 1)
             for suspect, count in explained.items()
         }
         best = max(scores.values())
@@ -191,10 +194,15 @@ def common_causes(rows: Sequence[Row], axes: Axes) -> set[tuple[str, str]]:
 
 def _likeliest(suspects: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the suspects to believe in among those that explain equally much."""
-    odd = [suspect for suspect in suspects if suspect[1] != _PLAIN.get(suspect[0])]
-    ranked = sorted(odd or suspects, key=lambda suspect: _CAUSES.index(suspect[0]))
-    speaks_for_itself = ranked[0][0] in ("tool_condition", "world_state")
-    return ranked[:1] if speaks_for_itself or not odd else ranked
+    odd = [suspect for suspect in suspects if not _is_plain(suspect)]
+    if not odd:  # a state of the world is the last thing to blame for being as usual
+        return sorted(suspects, key=lambda suspect: suspect[0] == "world_state")[:1]
+    ranked = sorted(odd, key=lambda suspect: _CAUSES.index(suspect[0]))
+    return ranked[:1] if ranked[0][0] in ("tool_condition", "world_state") else ranked
+
+
+def _is_plain(suspect: tuple[str, str]) -> bool:
+    return _PLAIN.get(suspect[0]) == suspect[1]
 
 
 def _suspects(values: Mapping[str, str]) -> set[tuple[str, str]]:
@@ -210,11 +218,17 @@ def _fail_rate(failed: int, passed: int) -> float:
     return (failed + 1) / (failed + passed + 2)
 
 
-def _first_fault(row: Row, calls: list[ToolCall]) -> tuple[ToolCall | None, str]:
-    """Return the first call that met a fault, and the fault; the planned one if none was seen."""
-    for call in calls:
-        fault = fault_of_call(call)
-        if fault is not None:
+def _telling_fault(row: Row, calls: list[ToolCall]) -> tuple[ToolCall | None, str]:
+    """Return the call that met a fault, and the fault; the planned one if no result was seen.
+
+    Of several the first counts in which a tool failed: what a tool says of a record comes from
+    the state of the world, which is known by itself.
+    """
+    met = [(call, fault) for call in calls if (fault := fault_of_call(call)) is not None]
+    for call, fault in met:
+        if FAULT_TO_AXIS.get(fault, ("", ""))[0] == "tool_condition":
             return call, fault
+    if met:
+        return met[0]
     seen = any(call.result is not None for call in calls)
     return None, "" if seen else planned_fault(row) or ""

@@ -61,18 +61,18 @@ class TemplateWriter:
 
     def _assembled(self, card: Card, asked: Sequence[Mapping[str, Any]], *salt: object) -> str:
         assignment = card.assignment
-        related = assignment.get("tool") != UNRELATED
         parts = {
             "opener": self._opener(card, asked, *salt),
             "stance": _sentence(words.STANCES, assignment.get("stance"), *salt, "stance"),
             "history": _sentence(words.HISTORIES, assignment.get("history"), *salt, "history"),
         }
-        if related:
+        if asked or not self._tools:
+            parts["rule"] = _rule(assignment.get("rule"), *salt)
+        if asked:
             state, condition = assignment.get("world_state"), assignment.get("tool_condition")
             parts["state"] = _sentence(words.WORLD_STATES, state, *salt, "state")
             parts["condition"] = _sentence(words.CONDITIONS, condition, *salt, "condition")
             parts["details"] = _details(asked, *salt)
-            parts["rule"] = _rule(assignment.get("rule"), *salt)
         layout = pick(_LAYOUTS, *salt, "layout")
         return " ".join(sentence for name in layout if (sentence := parts.get(name, "")))
 
