@@ -84,6 +84,16 @@ def test_a_question_is_answered_by_the_user_and_the_talk_goes_on(chat):
     assert [message["role"] for message in asked[0]["messages"]] == ["system", "user"]
 
 
+def test_what_the_agent_says_in_several_goes_is_one_message_to_the_user(chat):
+    chat.script("agent", {"text": "Let me look.", "tools": [LOOKUP]}, "Which of them?", "Good.")
+    chat.script("user", "the first")
+    roll_out(chat, user=True)
+    (asked,) = [request for request in chat.seen if request["model"] == "user"]
+    assert [message["content"] for message in asked["messages"][1:]] == [
+        "Let me look.\nWhich of them?"
+    ]
+
+
 def test_a_user_may_leave_or_have_nothing_to_say(chat):
     chat.script("agent", "Which order?", REPEAT)
     chat.script("user", "[LEAVE]")

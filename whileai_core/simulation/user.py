@@ -53,14 +53,7 @@ class SimulatedUser:
         """
         if not _QUESTION_MARKS & set(heard[-1][1]):
             return UserTurn()
-        # To the model that plays the user, the agent is the one who talks to it.
-        messages: list[dict[str, Any]] = [
-            {"role": "system", "content": _PART.format(prompt=prompt)},
-            *(
-                {"role": "user" if who == "agent" else "assistant", "content": text}
-                for who, text in heard
-            ),
-        ]
+        messages = [{"role": "system", "content": _PART.format(prompt=prompt)}, *_turns(heard)]
         completion = await self._client.complete(
             messages,
             role="user",
@@ -72,3 +65,19 @@ class SimulatedUser:
             return UserTurn(left=True)
         line = " ".join(completion.text.replace(_DONE, "").split())
         return UserTurn(line or None)
+
+
+def _turns(heard: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Return what was said as the user's model sees it: there the agent is the one who asks.
+
+    What one side said in several goes is one message, since many chat templates want the roles
+    to alternate.
+    """
+    turns: list[dict[str, Any]] = []
+    for who, text in heard:
+        role = "user" if who == "agent" else "assistant"
+        if turns and turns[-1]["role"] == role:
+            turns[-1]["content"] += f"\n{text}"
+        else:
+            turns.append({"role": role, "content": text})
+    return turns
