@@ -41,6 +41,10 @@ serve: setup
 
 test: $(VENV)/.installed-dev
 	@sh .ci/programs
+	@PYTHON=$(BIN)/python sh .ci/sdk $(VENV)/sdk
+	@if [ -e $(VENV)/sdk/.installed ]; then \
+		export WHILEAI_TEST_SDK_PYTHON="$${WHILEAI_TEST_SDK_PYTHON:-$(CURDIR)/$(VENV)/sdk/bin/python}"; \
+	fi; \
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 2 --dist loadfile
 
 check: $(VENV)/.installed-dev
