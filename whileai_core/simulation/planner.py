@@ -193,14 +193,14 @@ class Planner:
         return self._pick(kind), None
 
     def _pick(self, kind: str) -> Situation:
-        """Return a situation of a kind that is not held out, if one can be found."""
+        """Return a situation of a kind; a cell of the grid where all of the kind are held out."""
         assert self._explorer is not None  # noqa: S101  # `finished` is asked before
-        for _ in range(_OTHER_SITUATIONS):
-            aims = self._focus is not None and kind in self._shares and kind != EXPLORE
-            situation = self._focus.pick(kind) if aims and self._focus else self._explorer.pick()
-            if not any(situation.id in gate.scenario_ids for gate in self._gates):
-                break
-        return situation
+        if self._focus is not None and kind in self._shares and kind != EXPLORE:
+            for _ in range(_OTHER_SITUATIONS):
+                situation = self._focus.pick(kind)
+                if not any(situation.id in gate.scenario_ids for gate in self._gates):
+                    return situation
+        return self._explorer.pick()
 
     @property
     def _hard_only(self) -> bool:

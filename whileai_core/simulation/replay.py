@@ -41,11 +41,9 @@ def situations_to_replay(tasks: object, seed: int) -> tuple[list[Situation], int
         if key in situations:
             continue
         stated = row.get("scenario_dimensions")
-        assignment = {
-            str(axis): str(value)
-            for axis, value in (stated.items() if isinstance(stated, dict) else ())
-            if axis != "origin"
-        }
+        if not isinstance(stated, dict) or "origin" in stated:
+            stated = {}  # an ask outside the grid, whose values are read off each rollout
+        assignment = {str(axis): str(value) for axis, value in stated.items()}
         faults = row.get("faults") or row.get("faults_scheduled")
         situations[key] = Situation(
             id=identity,

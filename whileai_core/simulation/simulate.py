@@ -258,6 +258,7 @@ class _Run:
             hard_share=options.hard_share,
             # Where faults were seen, they are worth more than one visit in ten.
             flip=options.flip and ground.traces is None,
+            avoid=frozenset() if self.avoid is None else self.avoid.scenario_ids,
         )
         return Planner(
             settled=self.settled,

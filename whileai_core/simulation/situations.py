@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from whileai_core.errors import InputError
 from whileai_core.rows import Row
 from whileai_core.simulation import chance
 from whileai_core.simulation.covering import (
@@ -128,6 +129,10 @@ class Explorer:
     While pairs are uncovered, each pick takes the cell that covers most of them, with at most a
     `fault_rate` share of cells under a fault. Later picks are weighted draws, each cell as often
     as the others; of those under a fault nine in ten are turned to success (`flip`).
+    Situations in `avoid` are never picked.
+
+    Raises:
+        InputError: There is no situation that is not to be avoided.
     """
 
     axes: Axes
@@ -135,6 +140,7 @@ class Explorer:
     fault_rate: float
     hard_share: float
     flip: bool
+    avoid: frozenset[str] = frozenset()
     _pools: dict[tuple[str, bool], list[_Cell]] = field(default_factory=dict)
     _wanted: set[Pair] = field(default_factory=set)
     _picks: int = 0
@@ -151,7 +157,9 @@ class Explorer:
                 variants.append(healthy)
             for variant in variants:
                 known.setdefault(scenario_id(variant), _cell(variant))
-        cells = list(known.values())
+        cells = [cell for identity, cell in known.items() if identity not in self.avoid]
+        if not cells:
+            raise InputError("avoid= takes up every situation of the grid; hold out fewer rows")
         self._pools = {
             (tier, faulted): [
                 cell for cell in cells if cell.tier == tier and cell.faulted == faulted
