@@ -11,6 +11,7 @@ from hub_kit import ROWS, publication, shards, texts
 from local_hub import READ_TOKEN, TOKEN, LocalHub
 
 from whileai_core.errors import Conflict, InputError, NotAuthenticated, Refused, Unavailable
+from whileai_core.hub import failures
 from whileai_core.hub.account import find_account
 from whileai_core.hub.client import Hub
 from whileai_core.hub.publish import publish
@@ -265,6 +266,35 @@ def test_a_repository_deleted_meanwhile_is_an_error(server: LocalHub, hub: Hub) 
     with pytest.raises(Exception, match="no such repository"):
         publish(hub, publication(), REPO, private=False)
     assert server.repos == {}
+
+
+def test_files_deleted_or_changed_by_hand_are_made_anew(server: LocalHub, hub: Hub) -> None:
+    publish(hub, publication(), REPO, private=False)
+    publish(hub, publication("ds_h", "holdout", ROWS[:1]), REPO, private=False)
+    repo = server.dataset(REPO)
+    train = "data/train-00000-of-00001.parquet"
+    repo.add("cleared", {path: file for path, file in repo.head.files.items() if path != train})
+    publish(hub, publication("ds_h2", "holdout", ROWS[:2]), REPO, private=False)
+    leaks = json.loads(repo.head.files["whileai.json"].data)["splits"]["holdout"]["leakage"]
+    assert leaks == {"train": {"checked": False, "why": "the files were changed by hand"}}
+    assert publish(hub, publication(), REPO, private=False).new
+    assert shards(server, REPO, "train") == texts(ROWS)
+    server.put(REPO, {train: b"PAR1 broken"})
+    publish(hub, publication("ds_2", rows=ROWS[:1]), REPO, private=False)
+    assert shards(server, REPO, "train") == texts(ROWS[:1])
+
+
+def test_the_hub_says_how_long_to_wait(
+    server: LocalHub, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(failures.time, "sleep", waits.append)
+    server.fail("GET", "/api/whoami-v2", status=429, headers={"Retry-After": "7"})
+    used_up = {"RateLimit": '"api";r=0;t=55', "RateLimit-Policy": '"fixed window";"api";q=5;w=300'}
+    server.fail("GET", "/api/whoami-v2", status=429, headers=used_up)
+    server.fail("GET", "/api/whoami-v2", status=503, headers={"Retry-After": "99999"})
+    assert hub.me().name == "kim"
+    assert waits == [7, 55, failures.LONGEST_SECONDS]
 
 
 def test_refusals_say_what_to_do(server: LocalHub, hub: Hub) -> None:

@@ -20,6 +20,7 @@ from whileai_core.errors import (
     PlatformError,
     RateLimited,
     Refused,
+    SettingsError,
     Unavailable,
     WhileError,
 )
@@ -31,8 +32,9 @@ T = TypeVar("T")
 
 ATTEMPTS = 5
 BASE_SECONDS = 0.5
-LONGEST_SECONDS = 60.0
+LONGEST_SECONDS = 300.0  # the Hub counts requests in windows of five minutes
 _MAX_WORDS = 200
+_USED_UP = re.compile(r"r=0\s*;\s*t=(\d+)")  # no request left, and seconds until there are
 _SECRETS = re.compile(r"hf_\w+|Bearer\s+\S+|https?://\S+")
 
 log = logging.getLogger(__name__)
@@ -87,6 +89,8 @@ def translated(error: Exception, doing: str) -> PlatformError:
         raise InputError(f"{doing}: {_words(str(error))}") from None
     if isinstance(error, hub.HfHubHTTPError):
         return _refusal(error, doing)
+    if isinstance(error, hub.OfflineModeIsEnabled):
+        raise SettingsError(f"{doing}: HF_HUB_OFFLINE is set; unset it to reach the Hub") from None
     if isinstance(error, httpx2.HTTPError):
         return Unavailable(f"{doing}: the Hub gave no complete answer; run again later")
     # Uploads wrap what went wrong; files of a repository are read through OSErrors.
@@ -95,6 +99,8 @@ def translated(error: Exception, doing: str) -> PlatformError:
         return translated(cause, doing)
     if isinstance(error, ValueError):
         return BadReply(f"{doing}: {_words(str(error))}")
+    if type(error) is RuntimeError:  # what the library's own storage client fails with
+        return Unavailable(f"{doing}: the transfer failed ({_words(str(error))}); run again later")
     raise error
 
 
@@ -147,5 +153,10 @@ def _words(text: str) -> str:
 
 def _retry_after(error: BaseException) -> float | None:
     response = getattr(error, "response", None)
-    said = response.headers.get("Retry-After", "") if response is not None else ""
-    return float(said) if said.isdecimal() else None
+    if response is None:
+        return None
+    said = response.headers.get("Retry-After", "")
+    used_up = _USED_UP.search(response.headers.get("RateLimit", ""))
+    if said.isdecimal():
+        return float(said)
+    return float(used_up[1]) if used_up else None

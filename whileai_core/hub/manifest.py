@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,10 +52,18 @@ class Manifest:
             ) from None
         return cls(dict(splits), list(history))
 
-    def holds(self, split: str, sha256: str) -> bool:
-        """Tell whether a split has exactly these rows, in today's columns."""
-        entry = self.splits.get(split, {})
-        return entry.get("sha256") == sha256 and entry.get("columns") == _COLUMNS
+    def holds(self, split: str, sha256: str, files: Collection[str]) -> bool:
+        """Tell whether a split has exactly these rows, in today's columns.
+
+        Args:
+            split: The split.
+            sha256: Hash of the rows.
+            files: The files the repository has; somebody may have deleted some.
+        """
+        entry = self.splits.get(split)
+        if entry is None or (entry.get("sha256"), entry.get("columns")) != (sha256, _COLUMNS):
+            return False
+        return set(entry["files"]) <= set(files)
 
     def with_split(self, split: str, entry: dict[str, Any]) -> Manifest:
         """Return the manifest after a push: the split's former entry becomes history."""

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from whileai_core.errors import InputError
 from whileai_core.hub import card
@@ -22,10 +22,13 @@ from whileai_core.hub.measure import leakage, measure, prompts_in
 from whileai_core.hub.parquet import Shards, pyarrow, write_shards
 from whileai_core.hub.readback import texts_in
 from whileai_core.hub.readme import NAME as README
+from whileai_core.hub.remote import Watched
 from whileai_core.quality import pass_rate_plot, task_rates
 
 if TYPE_CHECKING:
     from whileai_core.hub.client import Hub, Repo
+
+T = TypeVar("T")
 
 _MOST_DIFFED = 200_000  # rows; their hashes are held
 
@@ -134,7 +137,7 @@ class _Work:
     def landed(self, repo: Repo) -> str | None:
         """Return the commit that brought these rows, if the repository has them."""
         manifest = Manifest.read(self._hub.read(repo, MANIFEST))
-        if not manifest.holds(self._it.split, self._sha256):
+        if not manifest.holds(self._it.split, self._sha256, repo.files):
             return None
         return self._hub.find_commit(repo, lambda said: self._mark in said) or repo.head
 
@@ -194,9 +197,9 @@ class _Work:
         prompts = prompts_in(self._it.texts())
         for other, entry in manifest.splits.items():
             if other != self._it.split:
-                others = prompts_in(self._texts_of(repo, entry))
-                mine[other] = leakage(prompts, others)
-                known = entry["leakage"] | {self._it.split: leakage(others, prompts)}
+                others = self._read_back(repo, entry, prompts_in)
+                mine[other] = _compared(prompts, others)
+                known = entry["leakage"] | {self._it.split: _compared(others, prompts)}
                 theirs[other] = entry | {"leakage": known}
         return mine, theirs
 
@@ -204,15 +207,33 @@ class _Work:
         """Count rows that came and went since the split's last version."""
         if entry is None or entry["numbers"]["rows"] > _MOST_DIFFED:
             return None
-        old = {_digest(text) for text in self._texts_of(repo, entry)}
-        new = {_digest(text) for text in self._it.texts()}
+        old = self._read_back(repo, entry, _digests)
+        if old is None:
+            return None
+        new = _digests(self._it.texts())
         return {"added": len(new - old), "removed": len(old - new), "kept": len(new & old)}
 
-    def _texts_of(self, repo: Repo, entry: dict[str, Any]) -> Iterator[str]:
-        for path in entry["files"]:
-            with self._hub.open(repo, path) as file:
-                yield from texts_in(file)
+    def _read_back(
+        self, repo: Repo, entry: dict[str, Any], read: Callable[[Iterator[str]], T]
+    ) -> T | None:
+        """Read a published split; None when somebody has changed its files by hand."""
+
+        def texts() -> Iterator[str]:
+            for path in entry["files"]:
+                with Watched(self._hub.open(repo, path), f"reading {path} of {repo.id}") as file:
+                    yield from file.through(texts_in(cast("BinaryIO", file)))
+
+        try:
+            return read(texts()) if set(entry["files"]) <= set(repo.files) else None
+        except InputError:
+            return None
 
 
-def _digest(text: str) -> bytes:
-    return hashlib.sha256(text.encode()).digest()
+def _compared(prompts: list[str] | None, others: list[str] | None) -> dict[str, Any]:
+    if prompts is None or others is None:
+        return {"checked": False, "why": "the files were changed by hand"}
+    return leakage(prompts, others)
+
+
+def _digests(texts: Iterator[str]) -> set[bytes]:
+    return {hashlib.sha256(text.encode()).digest() for text in texts}

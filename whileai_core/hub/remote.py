@@ -37,7 +37,7 @@ class Watched(io.RawIOBase):
         except InputError:
             self._check()
             raise
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, KeyError) as error:
             self._check()
             raise InputError(f"{self.name} cannot be read: the file is damaged") from error
         self._check()

@@ -7,6 +7,7 @@ import hashlib
 import secrets
 from typing import TYPE_CHECKING
 
+import anyio
 import anyio.to_thread
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 100_000_000
 _MOST_ANCESTORS = 100
+_PATIENCE = 30.0
 _TRY_AGAIN = {"Retry-After": "5"}
 
 
@@ -52,7 +54,10 @@ async def status(_request: Request, _account: str) -> Response:
     if account is None:
         return JsonResponse(unconnected)
     try:
-        me = await anyio.to_thread.run_sync(lambda: Hub(account).me(), abandon_on_cancel=True)
+        with anyio.fail_after(_PATIENCE):
+            me = await anyio.to_thread.run_sync(lambda: Hub(account).me(), abandon_on_cancel=True)
+    except TimeoutError:
+        raise HTTPException(503, "the Hub does not answer in time", _TRY_AGAIN) from None
     except NotAuthenticated as error:
         return JsonResponse(unconnected | {"error": str(error)})
     except PlatformError as error:
