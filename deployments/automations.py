@@ -115,19 +115,33 @@ def _at_once(*events: str, related: ResourceSpecification | None = None) -> Even
     )
 
 
-async def sync_automation(client: PrefectClient, wanted: AutomationCore) -> str:
+async def sync_automation(
+    client: PrefectClient, wanted: AutomationCore, *, switch_on: bool = False
+) -> str:
     """Make the automation of this name what is wanted, on or off as it was.
+
+    Args:
+        client: Client of the server.
+        wanted: What it is to be; whether it is on counts for a new one alone.
+        switch_on: Switch it on in any case.
 
     Returns:
         `created` or `updated`.
     """
     existing: list[Automation] = await client.read_automations_by_name(wanted.name)
     if not existing:
-        await client.create_automation(wanted)
+        enabled = switch_on or wanted.enabled
+        await client.create_automation(wanted.model_copy(update={"enabled": enabled}))
         return "created"
     first, *copies = existing
-    kept = wanted.model_copy(update={"enabled": first.enabled})
-    await client.update_automation(first.id, kept)
+    changed = AutomationCore(  # without the owner, which cannot be changed
+        name=wanted.name,
+        description=wanted.description,
+        enabled=switch_on or first.enabled,
+        trigger=wanted.trigger,
+        actions=wanted.actions,
+    )
+    await client.update_automation(first.id, changed)
     for copy in copies:
         await client.delete_automation(copy.id)
     return "updated"

@@ -25,7 +25,7 @@ from prefect.client.schemas.actions import (
 )
 from prefect.client.schemas.objects import ConcurrencyOptions
 from prefect.client.schemas.schedules import CronSchedule
-from prefect.events import DeploymentEventTrigger
+from prefect.events import AutomationCore, DeploymentEventTrigger
 from prefect.flows import Flow, load_flow_from_entrypoint
 from prefect.settings import PREFECT_API_URL, PREFECT_UI_URL
 from prefect.utilities.callables import parameter_schema
@@ -70,7 +70,11 @@ class Registered:
 
 
 async def register(
-    *, night: Night | None = None, pool: str | None = None, notify: str | None = None
+    *,
+    night: Night | None = None,
+    pool: str | None = None,
+    notify: str | None = None,
+    publish: bool = False,
 ) -> Registered:
     """Register every flow, its triggers and the automations.
 
@@ -79,6 +83,7 @@ async def register(
         pool: Work pool of the runs, made when it is not there. Unset means the one a deployment
             has already, for a new one `local`.
         notify: Notification block, `type/name`, to tell of failed, late and refused runs.
+        publish: Switch on that every pushed dataset is published; unset leaves that as it is.
 
     Raises:
         SettingsError: No Prefect API is configured, or it refuses.
@@ -99,7 +104,7 @@ async def register(
         block = await registration.find_block(notify) if notify else None
         await registration.make_pool()
         for entry in [*entries, *await registration.earlier_nights(entries)]:
-            await registration.register(entry)
+            await registration.register(entry, publish=publish)
         await registration.sync_automations(block)
     return registration.done
 
@@ -142,8 +147,8 @@ async def _client(api: str) -> AsyncIterator[PrefectClient]:
             yield client
     except prefect.exceptions.PrefectHTTPStatusError as error:
         status = error.response.status_code
-        advice = "check PREFECT_API_KEY" if status in (401, 403) else "see the server's log"
-        raise SettingsError(f"{api} refused with {status}: {advice}") from error
+        said = "check PREFECT_API_KEY" if status in (401, 403) else error.response.text[:500]
+        raise SettingsError(f"{api} refused with {status}: {said}") from error
     except httpx.HTTPError as error:
         raise StoreError(f"{api} went away: {error}; run the same command again") from error
 
@@ -190,7 +195,7 @@ class _Registration:
             and deployment.name not in known
         ]
 
-    async def register(self, entry: dict[str, Any]) -> None:
+    async def register(self, entry: dict[str, Any], *, publish: bool) -> None:
         flow: Flow[..., Any] = load_flow_from_entrypoint(str(source_root() / entry["entrypoint"]))
         name = f"{flow.name}/{entry['name']}"
         options = dict(entry.get("concurrency_limit", {}))
@@ -217,7 +222,7 @@ class _Registration:
         for spec in entry.get("triggers", ()):
             trigger = DeploymentEventTrigger.model_validate(spec)
             trigger.set_deployment_id(identity)
-            await self._sync(trigger.as_automation())
+            await self._sync(trigger.as_automation(), switch_on=publish)
         await self._note_queue(entry, identity)
 
     async def _create(self, entry: dict[str, Any], flow: UUID, ours: dict[str, Any]) -> UUID:
@@ -262,8 +267,9 @@ class _Registration:
         for automation in notifications(block) if block else ():
             await self._sync(automation)
 
-    async def _sync(self, automation: Any) -> None:
-        self.done.automations[automation.name] = await sync_automation(self._client, automation)
+    async def _sync(self, automation: AutomationCore, *, switch_on: bool = False) -> None:
+        what = await sync_automation(self._client, automation, switch_on=switch_on)
+        self.done.automations[automation.name] = what
 
 
 def _schedule(values: dict[str, Any]) -> dict[str, Any]:

@@ -96,6 +96,51 @@ def test_a_night_of_an_agent_is_scheduled_and_what_people_set_outlives_registeri
     assert [kept["schedule"]["timezone"] for kept in replaced["schedules"]] == ["UTC"]
 
 
+def test_a_refused_gate_holds_publishing_until_a_person_resumes_it(served, tmp_path):
+    served.command("deploy", "--publish")
+    # Repeated tasks that all pass teach nothing: the gate has a refusal for them.
+    rows = [
+        {"prompt": f"Ask {n * 7919}", "final_text": f"Answer {n}, {trial}", "trial": trial}
+        | {"scenario_id": f"task-{n}", "reward": 1}
+        for n in range(12)
+        for trial in range(3)
+    ]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    night = served.run("nightly/nightly", {"paths": [str(path)], "agent": "careless"})
+    assert night["state"]["type"] == "COMPLETED", night["state"]["message"]
+    pushed = {tag.removeprefix("dataset:") for tag in night["tags"] if tag.startswith("dataset:")}
+    assert len(pushed) == 2
+
+    def waiting():
+        found = served.post("flow_runs/filter", {"flows": {"name": {"any_": ["hub-publish"]}}})
+        return found if len(found) == 2 else None
+
+    runs = served.wait(waiting)
+    for run in runs:
+        given = {name: run["parameters"][name] for name in ("dataset_id", "private")}
+        assert given == {"dataset_id": given["dataset_id"], "private": True}
+    assert {run["parameters"]["dataset_id"] for run in runs} == pushed
+    queue = served.get("work_pools/local/queues/publish")
+    assert queue["is_paused"]
+    assert served.post("work_pools/local/get_scheduled_flow_runs") == []
+    for run in runs:
+        assert served.get(f"flow_runs/{run['id']}")["state"]["type"] == "SCHEDULED"
+
+    resumed = httpx.patch(
+        f"{served.api}/work_pools/local/queues/publish", json={"is_paused": False}
+    )
+    resumed.raise_for_status()
+    for run in runs:
+        done = served.wait(lambda run=run: served.ended(run["id"]))
+        assert "Hugging Face" in done["state"]["message"]  # nobody has connected an account
+
+    trigger = automations(served)["whileai: publish every pushed dataset"]["id"]
+    httpx.patch(f"{served.api}/automations/{trigger}", json={"enabled": False}).raise_for_status()
+    served.command("deploy")
+    assert not automations(served)["whileai: publish every pushed dataset"]["enabled"]
+
+
 def test_notifications_are_there_once_a_block_is_named_and_none_twice(served):
     kinds = served.post("block_types/filter", {"block_types": {"name": {"like_": "Webhook"}}})
     kind = next(kind for kind in kinds if kind["slug"] == "slack-webhook")

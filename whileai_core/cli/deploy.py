@@ -46,6 +46,11 @@ def _add_deploy(commands: Any) -> None:
         metavar="TYPE/NAME",
         help="notification block to tell of failed, late and refused runs",
     )
+    parser.add_argument(
+        "--publish",
+        action="store_true",
+        help="publish every dataset on Hugging Face as soon as it is pushed",
+    )
     arguments.add_json(parser)
     parser.set_defaults(run=_deploy)
 
@@ -80,7 +85,9 @@ def _deploy(args: argparse.Namespace) -> None:
         night = registering.Night(args.agent, paths, args.cron, args.timezone)
 
     async def register() -> Any:
-        return await registering.register(night=night, pool=args.pool, notify=args.notify)
+        return await registering.register(
+            night=night, pool=args.pool, notify=args.notify, publish=args.publish
+        )
 
     done = anyio.run(register)
     emit(asdict(done), _text(done), as_json=args.json)
