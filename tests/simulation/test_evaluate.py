@@ -92,7 +92,7 @@ def slow(row):
     ids=["raises", "slow", "text", "none", "range", "keys"],
 )
 def test_a_judge_that_fails_leaves_no_reward_not_even_an_earlier_one(judge, status, meta):
-    scored = judged(rows(2, reward=0), judge, timeout=0.05)
+    scored = judged(rows(2, reward=0), judge, timeout=0.05 if judge is slow else None)
     for row in scored:
         assert "reward" not in row
         assert row["judge_status"] == status
