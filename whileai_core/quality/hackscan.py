@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from whileai_core.errors import InputError
+from whileai_core.quality.blas import one_blas_thread
 from whileai_core.quality.columns import Column, Features, hand_columns, term_columns, usable
 from whileai_core.quality.facts import Facts
 from whileai_core.quality.grades import grade_of
@@ -25,6 +26,7 @@ _DIGITS = 4
 _RANK_DIGITS = 6
 
 
+@one_blas_thread()
 def hack_scan(
     rows: object,
     endorsed: Sequence[str] = (),
