@@ -9,6 +9,7 @@ import time
 import pytest
 from night_kit import intake, remember, row, rows_of, write_jsonl
 
+from whileai_core.atomic import temporary_beside
 from whileai_core.errors import SettingsError, SourceNotFound, UnreadableSource
 from whileai_core.ingest.sharing import check_sharing
 from whileai_core.ingest.workspace import Workspace
@@ -181,8 +182,6 @@ def test_nights_on_several_machines_follow_one_another(tmp_path, store, postgres
 
 
 def test_what_killed_writers_left_in_a_shared_folder_is_cleared_away(tmp_path, store):
-    from whileai_core.atomic import temporary_beside
-
     parts = tmp_path / "shared" / "parts"
     parts.mkdir(parents=True)
     mine = temporary_beside(parts / "mine")
