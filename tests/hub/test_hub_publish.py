@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import io
 import json
 import threading
 from dataclasses import replace
+from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from hub_kit import ROWS, publication, shards, texts
+from hub_kit import ROWS, checkout, publication, shards, texts
 from local_hub import READ_TOKEN, TOKEN, LocalHub
 
 from whileai_core.errors import Conflict, InputError, NotAuthenticated, Refused, Unavailable
@@ -74,20 +79,45 @@ def test_a_new_version_replaces_the_rows_of_its_split_only(server: LocalHub, hub
     assert old.title == "train: ds_1, 3 rows"
 
 
-def test_files_and_words_of_others_stay(server: LocalHub, hub: Hub) -> None:
+def test_files_and_words_of_others_stay(server: LocalHub, hub: Hub, tmp_path: Path) -> None:
     readme = (
         b"---\nlicense: mit\nconfigs:\n- config_name: default\n  data_files:\n"
-        b"  - split: extra\n    path: extra.csv\n---\n# Ours\n\nBy hand.\n"
+        b"  - split: extra\n    path: extra.parquet\n---\n# Ours\n\nBy hand.\n"
     )
-    server.put(REPO, {"README.md": readme, "extra.csv": b"a\n1\n"})
+    extra = io.BytesIO()
+    pq.write_table(pa.table({"a": [1]}), extra)
+    server.put(REPO, {"README.md": readme, "extra.parquet": extra.getvalue()})
     publish(hub, publication(), REPO, private=False)
     publish(hub, publication("ds_2", rows=ROWS[:1]), REPO, private=False)
     files = server.dataset(REPO).head.files
     text = files["README.md"].data.decode()
     assert text.startswith("---\nlicense: mit\n")
-    assert "split: extra" in text
     assert text.count("By hand.") == text.count("whileai:begin") == 1
-    assert files["extra.csv"].data == b"a\n1\n"
+    assert files["extra.parquet"].data == extra.getvalue()
+    # Other columns need another configuration: each can still be loaded.
+    datasets = pytest.importorskip("datasets")
+    folder = checkout(server, REPO, tmp_path / "repo")
+    load = functools.partial(datasets.load_dataset, str(folder), cache_dir=str(tmp_path / "cache"))
+    assert load("default", split="extra")["a"][:] == [1]
+    assert load("whileai", split="train")["row_json"][:] == texts(ROWS[:1])
+    assert 'load_dataset("kim/orders", "whileai", split="train")' in text
+
+
+def test_what_a_readme_said_of_former_columns_is_dropped(
+    server: LocalHub, hub: Hub, tmp_path: Path
+) -> None:
+    readme = (
+        b"---\ndataset_info:\n  features:\n  - name: a\n    dtype: int64\n  splits:\n"
+        b"  - name: train\n    num_bytes: 8\n    num_examples: 1\nconfigs:\n"
+        b"- config_name: default\n  data_files:\n  - split: train\n"
+        b"    path: data/train-*.parquet\n---\n"
+    )
+    server.put(REPO, {"README.md": readme, "data/train-00000-of-00002.parquet": b"old"})
+    publish(hub, publication(), REPO, private=False)
+    datasets = pytest.importorskip("datasets")
+    folder = checkout(server, REPO, tmp_path / "repo")
+    loaded = datasets.load_dataset(str(folder), split="train", cache_dir=str(tmp_path / "cache"))
+    assert loaded["row_json"][:] == texts(ROWS)
 
 
 def test_equal_pushes_give_equal_bytes(server: LocalHub, hub: Hub) -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from whileai_core.hub.manifest import Manifest
 
 _TAGS = ["agent-traces", "whileai"]
+_DEFAULT, _OURS = "default", "whileai"
 _ORDER = {"train": 0, "holdout": 1, "eval": 2}
 
 
@@ -24,7 +25,9 @@ def card(repo_id: str, manifest: Manifest, former: bytes | None) -> bytes:
         former: The README before the push, if there is one.
     """
     metadata, text = parts_of(former)
-    return written(_metadata(metadata, manifest), text, _body(repo_id, manifest))
+    config = _config(metadata)
+    merged = _metadata(metadata, manifest, config)
+    return written(merged, text, _body(repo_id, manifest, config))
 
 
 def plot_name(split: str) -> str:
@@ -32,26 +35,54 @@ def plot_name(split: str) -> str:
     return f"plots/pass-rate-{split}.svg"
 
 
-def _metadata(old: dict[str, Any], manifest: Manifest) -> dict[str, Any]:
-    """Merge what loaders read: our splits, and whatever configurations and splits were there."""
-    data_files = [
-        {"split": split, "path": f"data/{split}-*.parquet"} for split in _ordered(manifest)
-    ]
-    configs = [config for config in old.get("configs") or () if isinstance(config, dict)]
-    default = next((c for c in configs if c.get("config_name", "default") == "default"), {})
-    theirs = default.get("data_files")
-    data_files += [
-        entry
-        for entry in (theirs if isinstance(theirs, list) else ())
-        if isinstance(entry, dict) and entry.get("split") not in manifest.splits
-    ]
-    ours = {"config_name": "default"} | default | {"data_files": data_files}
-    others = [config for config in configs if config is not default]
+def _config(old: dict[str, Any]) -> str:
+    """Return the configuration our splits are in: the default one, unless that has other splits.
+
+    Splits of one configuration have to have the same columns, or none of them can be loaded.
+    """
+    for config in _configs(old):
+        if config.get("config_name", _DEFAULT) == _DEFAULT:
+            listed = config.get("data_files")
+            files = listed if isinstance(listed, list) else [listed]
+            if not all(isinstance(entry, dict) and _is_ours(entry) for entry in files):
+                return _OURS
+    return _DEFAULT
+
+
+def _is_ours(entry: dict[str, Any]) -> bool:
+    return bool(entry.get("path") == _pattern(str(entry.get("split"))))
+
+
+def _pattern(split: str) -> str:
+    return f"data/{split}-*.parquet"
+
+
+def _configs(old: dict[str, Any]) -> list[dict[str, Any]]:
+    listed = old.get("configs")
+    return [c for c in listed if isinstance(c, dict)] if isinstance(listed, list) else []
+
+
+def _metadata(old: dict[str, Any], manifest: Manifest, config: str) -> dict[str, Any]:
+    """Merge what loaders read: our splits, and whatever configurations were there."""
+    files = [{"split": split, "path": _pattern(split)} for split in _ordered(manifest)]
+    known = _configs(old)
+    ours = next((c for c in known if c.get("config_name", _DEFAULT) == config), {})
+    others = [c for c in known if c is not ours]
+    ours = {"config_name": config} | ours | {"data_files": files}
     tags = [tag for tag in old.get("tags") or () if tag not in _TAGS]
-    return old | {"tags": [*tags, *_TAGS], "configs": [ours, *others]}
+    merged = old | {"tags": [*tags, *_TAGS], "configs": [ours, *others]}
+    # Sizes and types somebody noted for these splits are wrong from now on.
+    about = merged.pop("dataset_info", None)
+    listed = [about] if isinstance(about, dict) else about if isinstance(about, list) else []
+    kept = [
+        entry
+        for entry in listed
+        if isinstance(entry, dict) and entry.get("config_name", _DEFAULT) != config
+    ]
+    return merged | ({"dataset_info": kept} if kept else {})
 
 
-def _body(repo_id: str, manifest: Manifest) -> str:
+def _body(repo_id: str, manifest: Manifest, config: str) -> str:
     splits = _ordered(manifest)
     sections = [
         f"# {repo_id.split('/')[1]}",
@@ -60,7 +91,7 @@ def _body(repo_id: str, manifest: Manifest) -> str:
         "## What the splits can show\n\n" + _effects(manifest, splits),
         "## Checks\n\n" + _checks(manifest, splits),
         "## Lineage\n\n" + _lineage(manifest, splits),
-        "## Load it\n\n" + _loading(repo_id, splits),
+        "## Load it\n\n" + _loading(repo_id, splits, config),
         "## What changed\n\n" + _changes(manifest, splits),
     ]
     plots = [
@@ -175,10 +206,11 @@ def _lineage(manifest: Manifest, splits: list[str]) -> str:
     return "\n".join(lines)
 
 
-def _loading(repo_id: str, splits: list[str]) -> str:
+def _loading(repo_id: str, splits: list[str], config: str) -> str:
+    which = "" if config == _DEFAULT else f'"{config}", '
     return (
         "```python\nfrom datasets import load_dataset\n\n"
-        f'rows = load_dataset("{repo_id}", split="{splits[0]}")\n'
+        f'rows = load_dataset("{repo_id}", {which}split="{splits[0]}")\n'
         'rows[0]["messages"], rows[0]["tools"]\n```\n\n'
         f"`messages` and `tools` are what trainers read. `{EXACT}` is the row as it was pushed, "
         "digit for digit:\n\n"
