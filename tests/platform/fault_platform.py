@@ -61,6 +61,8 @@ class FaultPlatform:
         self.hf_states: list[Any] = [{"status": "done", "repo": "kim/set"}]
         self.import_states: list[dict[str, Any]] = [{"status": "ready"}]
         self.trickling = threading.Event()
+        self.connections = 0
+        self.together: threading.Barrier | None = None  # parts wait until so many are asked for
         self.hanging = threading.Event()
         self.released = threading.Event()
         self.stored_as: bytes | None = None  # what the store makes of every upload, if not itself
@@ -77,6 +79,10 @@ class FaultPlatform:
 
             def _serve(self) -> None:
                 outer._serve(self)
+
+            def setup(self) -> None:
+                outer.connections += 1
+                super().setup()
 
             do_GET = do_POST = do_PUT = do_DELETE = _serve  # noqa: N815
 
@@ -132,6 +138,8 @@ class FaultPlatform:
             return
         if len(body) < length:
             return
+        if self.together is not None and url.path.startswith("/part/"):
+            self.together.wait(10)
         with self._lock:
             status, reply = self._route(seen, parse_qs(url.query))
         raw = reply if isinstance(reply, bytes) else json.dumps(reply).encode()

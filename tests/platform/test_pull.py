@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 import whileai_core
 from whileai_core import errors, sync
+from whileai_core.atomic import owner_tag
 from whileai_core.platform import iter_rows
 
 if TYPE_CHECKING:
@@ -43,6 +45,32 @@ def test_more_parts_than_connections(platform: FaultPlatform) -> None:
     dataset_id = platform.add_set([b'{"n": %d}' % n for n in range(120)])
     platform.fault("GET", ".*/7", times=2)
     assert numbers(sync.pull(dataset_id)) == list(range(120))
+
+
+def test_parts_are_fetched_side_by_side(platform: FaultPlatform) -> None:
+    dataset_id = platform.add_set([b'{"n": %d}' % n for n in range(32)])
+    platform.together = threading.Barrier(8)  # breaks unless eight are asked for at once
+    assert numbers(sync.pull(dataset_id)) == list(range(32))
+    assert platform.connections <= 16
+
+
+def test_a_part_of_another_size_than_announced_is_refused(
+    platform: FaultPlatform, tmp_path: Path
+) -> None:
+    dataset_id = platform.add_set([b'{"n": 0}\n'])
+    grant = {"parts": [f"{platform.url}/part/{dataset_id}/0"], "partSizes": [10]}
+    platform.fault("GET", ".*/download", status=200, body=grant)
+    with pytest.raises(errors.BadReply, match="has 9 bytes instead of 10"):
+        sync.pull(dataset_id, tmp_path / "out.jsonl")
+    assert list(tmp_path.glob("out*")) == []
+
+
+def test_a_killed_pull_leaves_nothing_for_long(platform: FaultPlatform, tmp_path: Path) -> None:
+    host, _, tag = owner_tag().split(".")
+    half = tmp_path / f".out.jsonl.{host}.{2**22 + 1}.{tag}.tmp"  # no process has that number
+    half.write_bytes(b"half")
+    sync.pull(platform.add_set(PARTS), tmp_path / "out.jsonl")
+    assert not half.exists()
 
 
 def test_one_part_comes_back_byte_for_byte(platform: FaultPlatform, tmp_path: Path) -> None:

@@ -156,6 +156,19 @@ def test_the_holdout_is_linked_and_never_published(platform: FaultPlatform) -> N
     assert entry["card"]["datasetId"] == entry["datasetId"]
 
 
+def test_held_tasks_are_counted_by_what_splits_them(platform: FaultPlatform) -> None:
+    rows = [{"prompt": f"q{n % 15}", "n": n} for n in range(60)]
+    with pytest.warns(UserWarning, match="holdout"):
+        entry = sync.push_rows(rows, "set", holdout=0.4)
+    held = uploaded(platform, entry["holdout"]["datasetId"])
+    assert entry["holdout_tasks"] == len({row["prompt"] for row in held}) > 1
+
+
+def test_an_entry_has_its_id_and_name_whatever_finalize_says(platform: FaultPlatform) -> None:
+    platform.fault("POST", "/datasets/.*/finalize", status=200, body={})
+    assert sync.push_rows(ROWS, "set") == {"datasetId": "ds_1", "name": "set"}
+
+
 @given(st.lists(st.sampled_from(["a", "b", "c", "d", "e", "f"]), min_size=1), st.floats(0.1, 0.9))
 @settings(
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import pickle
 import socket
+import subprocess
+import sys
 import traceback
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -13,10 +15,12 @@ from typing import TYPE_CHECKING
 import pytest
 from fault_platform import KEY, SIGNATURE
 
-from whileai_core import errors, sync
+from whileai_core import __version__, errors, sync
 from whileai_core.platform import _retry, counters
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fault_platform import FaultPlatform
 
 ROWS = [{"prompt": "q", "steps": [], "final_text": "a"}]
@@ -231,3 +235,94 @@ def test_requests_are_counted_by_route_and_told_without_ids_or_secrets(
     for secret in (KEY, SIGNATURE):
         assert secret not in everything
     assert entry["datasetId"] not in " ".join(record.getMessage() for record in told)
+
+
+def test_waits_grow_to_a_cap_and_are_any_share_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    drawn: list[tuple[float, float]] = []
+
+    def uniform(low: float, high: float) -> float:
+        drawn.append((low, high))
+        return high
+
+    monkeypatch.setattr(_retry.random, "uniform", uniform)
+    for attempt in range(1, 9):
+        _retry.backoff(attempt)
+    assert drawn == [(0, high) for high in (0.5, 1, 2, 4, 8, 16, 20, 20)]
+    assert _retry.TRIES == 5
+
+
+def test_every_attempt_says_who_asks_and_has_a_number_of_its_own(platform: FaultPlatform) -> None:
+    platform.fault("GET", "/datasets", status=503, times=2)
+    sync.datasets()
+    assert {seen.headers["user-agent"] for seen in platform.seen} == {
+        f"whileai-pipelines/{__version__}"
+    }
+    assert len({seen.headers["x-request-id"] for seen in platform.seen}) == 3
+
+
+def test_an_operation_keeps_its_connections(platform: FaultPlatform) -> None:
+    entry = sync.push_rows(ROWS, "set")
+    assert len(platform.seen) == 4
+    assert platform.connections == 1
+    platform.traces = [f"t{n}" for n in range(60)]
+    sync.purge_agent("kim")
+    assert platform.connections <= 1 + 8
+    assert entry["datasetId"] in platform.sets
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["http://storage.example/x?sig=canary", "/relative", "ftp://storage.example/x", "https://"],
+)
+def test_rows_are_not_sent_to_a_place_that_is_none_or_unsafe(
+    platform: FaultPlatform, address: str
+) -> None:
+    body = {"datasetId": "ds_1", "uploadUrl": address}
+    platform.fault("POST", "/datasets", status=201, body=body)
+    with pytest.raises(errors.BadReply, match="transfer address") as caught:
+        sync.push_rows(ROWS, "set")
+    assert "canary" not in str(caught.value)
+    assert platform.calls("PUT", ".*") == []
+
+
+def test_a_refusal_at_once_speaks_of_no_time_and_a_timeout_of_the_true_one(
+    platform: FaultPlatform,
+) -> None:
+    platform.fault("PUT", "/upload/.*", status=413, body={"error": "too large"})
+    with pytest.raises(errors.Refused) as refused:
+        sync.push_rows(ROWS, "set")
+    assert " s)" not in str(refused.value)
+    assert "timeout" not in str(refused.value)
+    platform.fault("POST", "/auth/.*", "trickle")
+    with pytest.raises(errors.Unavailable, match=r"after 0\.\d s \(time allowed: 0 s\).*timeout"):
+        sync.issue_delegated_credential("session-token", timeout=0.2)
+
+
+_LARGE = """
+import resource, sys
+from whileai_core import sync
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+sync.datasets()
+before = peak()
+rows = ({"prompt": str(n), "final_text": "x" * 1000} for n in range(80_000))
+entry = sync.push_rows(rows, "large")
+sync.pull(entry["datasetId"], sys.argv[1])
+print(peak() - before)
+"""
+
+
+def test_memory_does_not_grow_with_the_dataset(platform: FaultPlatform, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _LARGE, str(tmp_path / "out.jsonl")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (data,) = platform.parts["ds_1"]
+    assert (tmp_path / "out.jsonl").read_bytes() == data
+    assert len(data) > 80_000_000
+    assert int(done.stdout) < 40  # megabytes
