@@ -113,6 +113,10 @@ def test_keys_are_hashed_and_nothing_secret_is_logged(
     user.http.put(url, content=b"{}\n")
     user.call("POST", f"/datasets/{dataset}/finalize", 200)
     part = user.call("GET", f"/datasets/{dataset}/download?token=canary", 200)["parts"][0]
+    with httpx.Client(base_url=gate.origin) as browser:
+        browser.post("/sign-in", data={"key": user.key})
+        cookie = browser.cookies["whileai_gate"]
+        assert browser.get(f"/data/{dataset}?secret=canary").status_code == 200
     reply = user.http.get(part, headers={"X-Request-Id": "req-1"})
     assert reply.headers["x-request-id"] == "req-1"
     seen = ""
@@ -122,12 +126,16 @@ def test_keys_are_hashed_and_nothing_secret_is_logged(
         if "req-1" in seen:
             break
         time.sleep(0.01)
-    for secret in (user.key, url.rsplit(".", 1)[1], part.rsplit(".", 1)[1], "canary"):
-        assert secret not in seen
+    counted = user.http.get("/metrics").text
+    for secret in (user.key, cookie, url.rsplit(".", 1)[1], part.rsplit(".", 1)[1], "canary"):
+        assert secret not in seen + counted
+    assert dataset not in counted
+    assert 'route="/data/{id}",status="200"} 1' in counted
     assert "PUT /upload/{token} -> 200" in seen
     assert "'request_id': 'req-1'" in seen
     stored = run_sql(gate.settings, "SELECT digest FROM credentials")
     assert stored
+    assert not {user.key, cookie} & {digest for (digest,) in stored}
     assert user.key not in str(stored)
     assert user.key.startswith("zp_")
 
