@@ -129,6 +129,7 @@ class LocalHub:
             TOKEN: {"user": "kim", "role": "write"},
             READ_TOKEN: {"user": "kim", "role": "read"},
         }
+        self.scoped: list[dict[str, Any]] = []
         self.orgs = {"acme": "write", "lurkers": "read"}
         self.lock = threading.RLock()
         outer = self
@@ -312,6 +313,8 @@ class _Handler(BaseHTTPRequestHandler):
             raise _Refused(401, None, "Invalid credentials in Authorization header")
         orgs = [{"name": n, "roleInOrg": r, "type": "org"} for n, r in self.hub.orgs.items()]
         token = {"displayName": "t", "role": who["role"]}
+        if who["role"] == "fineGrained":
+            token["fineGrained"] = {"global": ["discussion.write"], "scoped": self.hub.scoped}
         return {
             "type": "user",
             "name": who["user"],

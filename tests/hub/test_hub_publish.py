@@ -168,6 +168,28 @@ def test_rights_are_checked_by_what_the_hub_says_of_the_token(
         full_name(Hub(account).me(), None, "orders")
 
 
+def test_a_fine_grained_token_writes_where_it_says(server: LocalHub, hub: Hub) -> None:
+    server.tokens[TOKEN]["role"] = "fineGrained"
+    server.scoped = [
+        {"entity": {"type": "org", "name": "acme"}, "permissions": ["repo.content.read"]},
+        {"entity": {"type": "user", "name": "kim"}, "permissions": ["inference.serverless.write"]},
+        {"entity": {"type": "dataset", "name": "kim/one"}, "permissions": ["repo.write"]},
+        {"entity": {}, "permissions": []},
+    ]
+    me = hub.me()
+    assert me.writable == {"kim/one"}
+    assert me.scopes == [
+        "discussion.write",
+        "inference.serverless.write",
+        "repo.content.read",
+        "repo.write",
+    ]
+    assert full_name(me, None, "one") == "kim/one"
+    for namespace in ("kim", "acme"):
+        with pytest.raises(Refused, match="may not write"):
+            full_name(me, namespace, "two")
+
+
 @pytest.mark.parametrize(
     ("text", "name"),
     [

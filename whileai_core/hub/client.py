@@ -32,7 +32,8 @@ class Me:
 
     Attributes:
         namespaces: User and organisations, whatever the rights there.
-        writable: Those the token can write to, as far as the Hub tells.
+        writable: Those the token can write to, as far as the Hub tells; of a fine-grained token
+            also single repositories.
         scopes: What the Hub says of the token: a role, or the permissions of a fine-grained one.
     """
 

@@ -52,6 +52,8 @@ def full_name(me: Me, namespace: str | None, repo: str) -> str:
         Refused: It may not.
     """
     chosen = namespace or me.name
+    if f"{chosen}/{repo}" in me.writable:
+        return f"{chosen}/{repo}"
     if chosen not in me.namespaces and chosen not in me.writable:
         raise Refused(
             f"the account {me.name} is no member of {chosen!r}; it can publish to "
