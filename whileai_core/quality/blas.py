@@ -16,30 +16,37 @@ if TYPE_CHECKING:
 
 _lock = threading.Lock()
 _users = 0
-_limit: Any = None
+_before: list[int] = []
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Let BLAS use one thread; leave it as it was once no thread of ours needs that."""
-    global _users, _limit
+    """Let BLAS use one thread, then as many as before.
+
+    The number is one for the whole process. Of several users in several threads the first to
+    leave lifts the limit for all: OpenBLAS may not heed a thread that lifts another's limit.
+    """
+    global _users, _before
+    pools = _pools()
     with _lock:
         if _users == 0:
-            _limit = _controller().limit(limits=1, user_api="blas")
+            _before = [pool.num_threads for pool in pools]
         _users += 1
+        for pool in pools:
+            pool.set_num_threads(1)
     try:
         yield
     finally:
         with _lock:
             _users -= 1
-            if _users == 0:
-                _limit.restore_original_limits()
-                _limit = None
+            for pool, number in zip(pools, _before, strict=True):
+                pool.set_num_threads(number)
 
 
 @cache
-def _controller() -> Any:
+def _pools() -> list[Any]:
     import numpy  # noqa: F401 - its BLAS has to be there to be found
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    pools: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
+    return pools
