@@ -16,9 +16,11 @@ from typing import Annotated, Any
 from prefect import flow
 from pydantic import Field
 
+from flows._runs import open_run
 from flows._server import prefect_api
 from tasks import climb as steps
 from tasks._threads import in_thread
+from tasks.credentials import credential_in, secret_in
 from tasks.night import show
 from whileai_core.climb import Climb, ClimbPlan, stop_reason
 from whileai_core.climb.pages import climb_markdown, climb_text, round_markdown
@@ -50,6 +52,8 @@ async def hill_climb(
     max_calls: Annotated[int, Field(ge=1)] | None = None,
     max_tokens: Annotated[int, Field(ge=1)] | None = None,
     concurrency: Annotated[int, Field(ge=1)] = 32,
+    credentials: str | None = None,
+    endpoint_key: str | None = None,
 ) -> dict[str, Any]:
     """Aim simulations at what failed, grade them, push them, and go again.
 
@@ -71,6 +75,9 @@ async def hill_climb(
         max_calls: Model calls the whole climb may make.
         max_tokens: Model tokens the whole climb may use.
         concurrency: Rollouts at once.
+        credentials: Name of a While Credentials block; empty means the worker's own.
+        endpoint_key: Name of a Secret block with the chat endpoints' key; empty means the
+            worker's own.
 
     Returns:
         `name`, `rounds` (one record each), `stopped` and `reason`.
@@ -97,8 +104,8 @@ async def hill_climb(
         max_tokens=max_tokens,
         concurrency=concurrency,
     )
-    climb = Climb(plan)
-    platform = get_settings().api_url
+    await open_run(f"agent:{plan.name}")
+    climb = await _opened(plan, credentials, endpoint_key)
     async with _locked(climb):
         await steps.gather(climb)
         records: list[dict[str, Any]] = []
@@ -107,34 +114,54 @@ async def hill_climb(
             if records:
                 await steps.improve_agent(climb, len(records))
             number = len(records) + 1
-            record = climb.finished(number) or await climb_round(plan.to_dict(), number)
+            record = climb.finished(number) or await climb_round(
+                plan.to_dict(), number, credentials, endpoint_key
+            )
             records.append(record)
             stop = stop_reason(records, most=plan.rounds)
-            page = climb_markdown(plan.name, records, stop and stop[1], platform=platform)
-            await show("climb", page, "pass@1 by round, and why the climb ended")
+            page = climb_markdown(
+                plan.name, records, stop and stop[1], page=get_settings().dataset_page
+            )
+            await show("climb", page, "Start here: pass@1 by round, and why the climb ended")
     code, reason = stop
     _log.info("climb %s stopped: %s", plan.name, reason)
     return {"name": plan.name, "rounds": records, "stopped": code, "reason": reason}
 
 
 @flow(name="climb-round", flow_run_name="round-{number}")
-async def climb_round(plan: dict[str, Any], number: int) -> dict[str, Any]:
+async def climb_round(
+    plan: dict[str, Any],
+    number: int,
+    credentials: str | None = None,
+    endpoint_key: str | None = None,
+) -> dict[str, Any]:
     """One round of a climb; steps that are done are found again.
 
     Args:
         plan: The climb's plan.
         number: Which round, from 1.
+        credentials: Name of a While Credentials block.
+        endpoint_key: Name of a Secret block.
     """
-    climb = Climb(ClimbPlan.from_dict(plan))
+    climb = await _opened(ClimbPlan.from_dict(plan), credentials, endpoint_key)
     await steps.simulate_round(climb, number)
     await steps.evaluate_round(climb, number)
     await steps.push_round(climb, number)
     await steps.measure_round(climb, number)
     record = await steps.finish_round(climb, number)
-    page = round_markdown(record, platform=get_settings().api_url)
+    page = round_markdown(record, page=get_settings().dataset_page)
     await show(f"climb-round-{number}", page, f"Round {number}")
     _log.info("round %d: %d rows, %d failed", number, record["rows"], record["failed"])
     return record
+
+
+async def _opened(plan: ClimbPlan, credentials: str | None, endpoint_key: str | None) -> Climb:
+    """Return the climb with what its blocks hold, which no parameter may carry."""
+    return Climb(
+        plan,
+        api_key=await credential_in(credentials),
+        endpoint_key=await secret_in(endpoint_key),
+    )
 
 
 @asynccontextmanager

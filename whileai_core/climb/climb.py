@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whileai_core.climb.plan import ClimbPlan
+    from whileai_core.platform import ApiKey
     from whileai_core.rows import Row
     from whileai_core.settings import Settings
 
@@ -33,10 +34,21 @@ class Climb:
     Args:
         plan: What to do.
         settings: Where things are kept; by default as the environment says.
+        api_key: Credential of the platform; by default as for `push_rows`.
+        endpoint_key: Key of the chat endpoints; by default from the environment.
     """
 
-    def __init__(self, plan: ClimbPlan, settings: Settings | None = None) -> None:
+    def __init__(
+        self,
+        plan: ClimbPlan,
+        settings: Settings | None = None,
+        *,
+        api_key: ApiKey = None,
+        endpoint_key: str | None = None,
+    ) -> None:
         self.plan = plan
+        self._api_key = api_key
+        self._endpoint_key = endpoint_key
         self.settings = settings or get_settings()
         self.journal = Journal(self.settings.home / "climbs" / plan.key)
         self.store = RowSetStore(self.settings.store)
@@ -90,15 +102,13 @@ class Climb:
     async def _gather(self) -> dict[str, Any]:
         import anyio
 
-        from whileai_core.dialects.load import load_traces
+        from whileai_core.dialects.load import load_all
         from whileai_core.platform import pull
         from whileai_core.traces.harness import tools_from_traces
 
-        rows: list[Row] = []
-        for path in self.plan.paths:
-            rows += await anyio.to_thread.run_sync(load_traces, path)
+        rows: list[Row] = await anyio.to_thread.run_sync(load_all, self.plan.paths)
         if self.plan.dataset is not None:
-            pulled = await pull(self.plan.dataset)
+            pulled = await pull(self.plan.dataset, api_key=self._api_key)
             rows += pulled if isinstance(pulled, list) else []
         tools = resolve_tools(self.plan.tools) or tools_from_traces(rows)
         if not tools and not self.plan.system_prompt:
@@ -141,6 +151,7 @@ class Climb:
                 mode="rl",
                 purpose="train",
                 agent=self.plan.name,
+                api_key=self._api_key,
             )
         except PublishGateError as error:
             return {**pushed, "refusal": str(error)}
@@ -178,7 +189,7 @@ class Climb:
         if self.plan.improver is None or not failures:
             return {**spec.to_dict(), "spend": None}
         spend = self._spend()
-        improver = resolve_improver(self.plan.improver, spend=spend)
+        improver = resolve_improver(self.plan.improver, spend=spend, api_key=self._endpoint_key)
         return {**(await improver(spec, failures)).to_dict(), "spend": spend.report()}
 
     async def _record(self, number: int) -> dict[str, Any]:
@@ -204,7 +215,7 @@ class Climb:
         checkpoint = self.journal.folder / f"{step}.jsonl"
         checkpoint.parent.mkdir(parents=True, exist_ok=True)
         data = await simulate(
-            resolve_agent(spec),
+            resolve_agent(spec, api_key=self._endpoint_key),
             tools=self._left("start")["tools"],
             system_prompt=spec.system_prompt or None,
             mode="rl",
@@ -229,7 +240,7 @@ class Climb:
 
         spend = self._spend()
         rows = self._rows(step)
-        judge = resolve_judge(self.plan.judge)
+        judge = resolve_judge(self.plan.judge, api_key=self._endpoint_key)
         scored = list(await evaluate(rows, judge, source="grade", spend=spend)) if rows else []
         return {"rows": self._keep(scored), "spend": spend.report()}
 

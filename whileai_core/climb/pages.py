@@ -8,7 +8,9 @@ from whileai_core.quality.plots import RateLine, data_uri, rate_plot
 from whileai_core.quality.wording import rate_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    Page = Callable[[str], str | None]
 
 _WARNINGS_SHOWN = 10
 _REFUSAL_CHARACTERS = 120
@@ -33,8 +35,8 @@ def climb_text(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def round_markdown(record: dict[str, Any], *, platform: str | None = None) -> str:
-    """Write the page of one round."""
+def round_markdown(record: dict[str, Any], *, page: Page) -> str:
+    """Write the page of one round; `page` gives the address of a dataset's page, if any."""
     lines = [
         f"# Round {record['round']}",
         "",
@@ -44,7 +46,7 @@ def round_markdown(record: dict[str, Any], *, platform: str | None = None) -> st
     ]
     if record["comparison"] is not None:
         lines.append(f"- against the round before {change_text(record['comparison'])}")
-    lines += [f"- dataset {_dataset_link(record['dataset'], platform)}", ""]
+    lines += [f"- dataset {_dataset_link(record['dataset'], page)}", ""]
     lines += [f"> {warning}" for warning in record["warnings"][:_WARNINGS_SHOWN]]
     lines += _aim_table(record["aim"])
     return "\n".join(lines)
@@ -55,7 +57,7 @@ def climb_markdown(
     records: Sequence[dict[str, Any]],
     reason: str | None,
     *,
-    platform: str | None = None,
+    page: Page,
 ) -> str:
     """Write the page over all rounds so far: a plot, a table, and why the climb ended."""
     plot = data_uri(rate_plot(list(_lines(records)), title="pass@1 by round, 95 % intervals"))
@@ -66,7 +68,7 @@ def climb_markdown(
         lines.append(
             f"| {record['round']} | `{record['agent']['agent']}` | {_rate(record['pass_at_1'])} "
             f"| {_rate(record['held_out'])} | {change} "
-            f"| {_dataset_link(record['dataset'], platform)} |"
+            f"| {_dataset_link(record['dataset'], page)} |"
         )
     lines += ["", f"**Stopped:** {reason}." if reason else "Going on."]
     return "\n".join(lines)
@@ -140,10 +142,9 @@ def _shortened(refusal: str) -> str:
     return f"{refusal[:_REFUSAL_CHARACTERS]}…" if len(refusal) > _REFUSAL_CHARACTERS else refusal
 
 
-def _dataset_link(dataset: dict[str, Any], platform: str | None) -> str:
-    if not dataset["datasetId"] or platform is None:
-        return _dataset_text(dataset)
-    return f"[{dataset['datasetId']}]({platform.rstrip('/')}/datasets/{dataset['datasetId']})"
+def _dataset_link(dataset: dict[str, Any], page: Page) -> str:
+    address = page(dataset["datasetId"]) if dataset["datasetId"] else None
+    return f"[{dataset['datasetId']}]({address})" if address else _dataset_text(dataset)
 
 
 def _count(number: int, noun: str) -> str:

@@ -29,13 +29,13 @@ class TaskRate(NamedTuple):
 
 
 class RateLine(NamedTuple):
-    """One line of a plot: a rate, its 95 % interval, and the count shown beside it."""
+    """One line of a plot: a rate, its 95 % interval, and `n`, the count shown beside it."""
 
     name: str
     rate: float
     low: float
     high: float
-    count: str
+    n: str
 
 
 def task_rates(per_task: Iterable[dict[str, Any]]) -> list[TaskRate]:
@@ -120,7 +120,7 @@ def _drawn(line: RateLine, y: int) -> list[str]:
     name = line.name
     if len(name) > _NAME_CHARACTERS:
         name = name[: _NAME_CHARACTERS - 1] + "…"
-    count = line.count.replace("/", " of ")
+    count = line.n.replace("/", " of ")
     says = f"{line.name}: {count} pass, 95 % interval {line.low:.0%} to {line.high:.0%}"
     return [
         f"<g><title>{escape(_drawable(says))}</title>",
@@ -128,7 +128,7 @@ def _drawn(line: RateLine, y: int) -> list[str]:
         f'<line x1="{_x(line.low)}" y1="{y}" x2="{_x(line.high)}" y2="{y}" stroke="{colour}" '
         'stroke-width="2"/>',
         f'<circle cx="{_x(line.rate)}" cy="{y}" r="4" fill="{colour}"/>',
-        f'<text x="{_WIDTH - _RIGHT + 12}" y="{y + 4}">{escape(_drawable(line.count))}</text></g>',
+        f'<text x="{_WIDTH - _RIGHT + 12}" y="{y + 4}">{escape(_drawable(line.n))}</text></g>',
     ]
 
 
