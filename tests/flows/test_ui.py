@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 
 import httpx
@@ -29,7 +30,12 @@ def browser(tmp_path_factory):
 
 def keep_picture(browser, name):
     """Keep what is seen, where pictures are wanted; the documentation wants small ones."""
-    taken = browser.picture()
+    taken, before = browser.picture(), b""
+    for _ in range(20):  # parts of a page come later and push others about
+        if taken == before:
+            break
+        time.sleep(0.3)
+        taken, before = browser.picture(), taken
     assert len(taken) < 200_000
     folder = os.environ.get("WHILEAI_SCREENSHOTS")
     if folder:
@@ -110,7 +116,8 @@ def test_a_run_leads_to_its_datasets_and_they_lead_back(served, run, browser):
 
 def test_the_plot_of_the_gate_is_drawn(served, run, browser):
     pages = pages_of(served, run)
-    see(browser, f"{served.ui}/v2/artifacts/artifact/{pages['publish-gate']}", "pass rate")
+    gate = f"{served.ui}/v2/artifacts/artifact/{pages['publish-gate']}"
+    see(browser, gate, run["name"], "pass rate")
     assert browser.run(f"return {PLOT}.decode().then(() => {PLOT}.naturalWidth)") > 100
     browser.run(f"{PLOT}.scrollIntoView({{block: 'center'}})")
     keep_picture(browser, "gate")
