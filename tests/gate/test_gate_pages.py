@@ -14,6 +14,7 @@ from otlp_kit import chat, request
 
 from whileai_core.gate.accounts import BROWSER_SECONDS
 from whileai_core.gate.admin import create_session
+from whileai_core.gate.routes import pages
 
 EVIL = "</p></pre><script>document.title='owned'</script><img src=x onerror=alert(1)>\"'&"
 
@@ -161,6 +162,24 @@ def test_sets_without_data_have_a_page(reader: Visitor, user: User) -> None:
     orphan = user.push(b"{}\n", parentDatasetId=pending)
     user.call("DELETE", f"/datasets/{pending}", 200)
     assert f"{pending} <small>deleted" in reader.read(f"/data/{orphan}")
+
+
+def test_the_profile_of_a_large_set_is_computed_when_its_owner_asks(
+    reader: Visitor, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "_QUICK_BYTES", 1000)
+    dataset = user.push(jsonl(ROWS))
+    user.call("POST", f"/datasets/{dataset}/publish", 200, json={"agent": "a"})
+    path = f"/data/{dataset}"
+    assert f'<a href="{path}?profile=1">' in reader.read(path)
+    stranger = Visitor(str(user.http.base_url))
+    for shown in (stranger.read(path), stranger.read(f"{path}?profile=1")):
+        assert "Not computed yet." in shown
+        assert "compute it now" not in shown
+        assert "Rain in town 0?" in shown
+    assert "<svg" in reader.read(f"{path}?profile=1")
+    assert "<svg" in stranger.read(path)  # kept with the data
+    stranger.http.close()
 
 
 def test_long_sections_have_pages(reader: Visitor, user: User) -> None:

@@ -396,6 +396,7 @@ OPERATIONS = (
         {200: None},
         (404, 429),
         auth=PUBLIC,
+        query={"profile": TEXT},
         media=(PAGE,),
     ),
     Operation(

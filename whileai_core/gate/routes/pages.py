@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio.to_thread
 from sqlalchemy import ColumnElement, func, or_, select
@@ -29,7 +29,7 @@ from whileai_core.gate.rawsets import RAW
 from whileai_core.gate.routes.agents import agents_of
 from whileai_core.gate.routes.profiles import profile_of
 from whileai_core.gate.store import READY, parts_of
-from whileai_core.gate.tables import Account, Dataset
+from whileai_core.gate.tables import Account, Dataset, Part
 from whileai_core.quality import pass_rate_plot, pass_rate_text, task_rates
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ _NEWEST, _PAGE = 15, 100
 _CARDS, _CHAINS = 100, 20
 _LISTED_TASKS = 300
 _SEE_OTHER = 303
+_QUICK_BYTES = 64 * 1024 * 1024  # a profile of so much is computed while somebody waits for a page
 
 
 class _Section(NamedTuple):
@@ -144,6 +145,8 @@ async def dataset(request: Request) -> Response:
         parts = await parts_of(session, found) if found.status == READY else []
         links = await _links(session, found.account_id) if owned else []
     chain, followers = family(found.id, links) if owned else (None, [])
+    asked = owned and request.query_params.get("profile") == "1"
+    quick = asked or found.profile is not None or found.size_bytes <= _QUICK_BYTES
     samples = await anyio.to_thread.run_sync(sample_rows, gate.blobs, parts)
     return page(
         "dataset.html",
@@ -155,7 +158,7 @@ async def dataset(request: Request) -> Response:
         chain=chain,
         followers=followers,
         conversations=[conversation_of(row, number) for number, row in samples],
-        **await _numbers(gate, found, parts),
+        **await _numbers(gate, found, parts if quick else ()),
     )
 
 
@@ -169,8 +172,8 @@ async def _visible(session: AsyncSession, viewer: Viewer | None, dataset_id: str
     return found
 
 
-async def _numbers(gate: Gate, dataset: Dataset, parts: Any) -> Json:
-    """Return the profile, in words and as a plot; None of a dataset without data."""
+async def _numbers(gate: Gate, dataset: Dataset, parts: Sequence[Part]) -> Json:
+    """Return the profile, in words and as a plot; None where no parts are given."""
     if not parts:
         return {"profile": None, "pass_rate": None, "plot": None, "tasks": []}
     profile = await profile_of(gate, dataset, parts)
