@@ -122,7 +122,7 @@ def graded(data: SimulationData, flaw: Callable[[Row], bool]) -> list[Row]:
 
 def share(rows: list[Row]) -> float:
     """Return the failing share."""
-    return sum(row["reward"] == 0 for row in rows) / max(1, len(rows))
+    return sum(int(row["reward"] == 0) for row in rows) / max(1, len(rows))
 
 
 async def climb(flaw: Callable[[Row], bool], seed: int, options: dict[str, Any]) -> dict[str, Any]:

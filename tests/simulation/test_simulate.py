@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from collections import Counter
+from pathlib import Path
 
 import anyio
 import anyio.lowlevel
 import pytest
 from shop import TOOLS, clerk, graded, results, tool, without_times
 
-from whileai_core import simulate, simulate_from_traces
+from whileai_core import simulate, simulate_from_traces, sync
 from whileai_core.rows import schema_findings
 from whileai_core.simulation.agents import AgentSpec
 from whileai_core.simulation.data import SimulationData
@@ -235,6 +239,36 @@ def test_a_run_that_was_interrupted_ends_with_the_same_rows(options, tmp_path):
         run(counted, budget=80, checkpoint=path, model_version="clerk", seed=5, **options)
 
 
+def test_another_process_gives_the_same_rows():
+    script = """
+import asyncio, hashlib, sys
+sys.path.insert(0, sys.argv[1])
+from shop import TOOLS, clerk, graded, without_times
+from whileai_core import jsonio, simulate
+
+async def go():
+    cold = await simulate(clerk, tools=TOOLS, budget=60)
+    traces = [row for row in graded(cold, "two at once") if row["reward"] == 0]
+    aimed = await simulate(clerk, tools=TOOLS, budget=60, traces=traces)
+    rows = without_times([*cold, *aimed])
+    print(hashlib.sha256(jsonio.canonical(rows)).hexdigest())
+
+asyncio.run(go())
+"""
+    here = str(Path(__file__).parent)
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", script, here],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(digests) == 1
+
+
 def test_a_checkpoint_may_grow(tmp_path):
     path = tmp_path / "run.jsonl"
     small = run(budget=20, checkpoint=path)
@@ -397,6 +431,17 @@ def test_traces_alone_run_no_agent(explored, tmp_path):
         from_traces([])
     path = explored.save(tmp_path / "rows.jsonl")
     assert len(from_traces(str(path), "seeded", budget=12).rows) == 12
+
+
+def test_it_is_there_as_a_blocking_call_and_as_a_task(explored):
+    from tasks import simulate_from_traces as as_task
+
+    async def go():
+        return await as_task.fn(explored.rows, "seeded", budget=8)
+
+    assert len(sync.simulate_from_traces(explored.rows, "seeded", budget=8).rows) == 8
+    assert len(sync.simulate(clerk, tools=TOOLS, budget=8).rows) == 8
+    assert len(anyio.run(go).rows) == 8
 
 
 def test_held_out_rows_are_neither_copied_nor_their_situations_used(explored):

@@ -196,8 +196,8 @@ def _likeliest(suspects: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the suspects to believe in among those that explain equally much."""
     odd = [suspect for suspect in suspects if not _is_plain(suspect)]
     if not odd:  # a state of the world is the last thing to blame for being as usual
-        return sorted(suspects, key=lambda suspect: suspect[0] == "world_state")[:1]
-    ranked = sorted(odd, key=lambda suspect: _CAUSES.index(suspect[0]))
+        return sorted(suspects, key=lambda suspect: (suspect[0] == "world_state", suspect))[:1]
+    ranked = sorted(odd, key=lambda suspect: (_CAUSES.index(suspect[0]), suspect))
     return ranked[:1] if ranked[0][0] in ("tool_condition", "world_state") else ranked
 
 
