@@ -10,6 +10,7 @@ anything nested deeper than `_DEEPEST` stand there as text, NaN and infinities a
 from __future__ import annotations
 
 import hashlib
+import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,7 @@ COLUMNS = {
 
 _DEEPEST = 100
 _LEAST, _MOST = -(2**63), 2**63 - 1
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # only an escape can spell half a character
 _SESSION_KEYS = ("conversation_id", "session_id", "trace_id", "row_id")
 # Keys that have a column of their own, or hold the conversation in another form.
 _SHOWN = {"prompt", "steps", "final_text", "reward", "tools", "system"}
@@ -61,8 +63,7 @@ def columns_of(text: str) -> dict[str, Any]:
     Args:
         text: The row as JSON text; it becomes `row_json` as it is.
     """
-    value = jsonio.loads(text)
-    row = as_schema_row(value) or {}
+    row = as_schema_row(_storable(text)) or {}
     messages = messages_of(row)
     session = _session_id(row, text)
     values = {
@@ -87,6 +88,17 @@ def columns_of(text: str) -> dict[str, Any]:
     }
 
 
+def _storable(text: str) -> Any:
+    """Return the value of a row with texts that UTF-8 can carry."""
+    value = jsonio.loads(text)
+    if not _SURROGATE.search(text):
+        return value
+    try:
+        return jsonio.strict(value)
+    except ValueError:  # too deep to be cleaned
+        return None
+
+
 def _cell(value: Any, kind: str) -> Any:
     if value is None:
         return None
@@ -98,7 +110,7 @@ def _cell(value: Any, kind: str) -> Any:
 
 
 def _json_text(value: Any) -> str:
-    return jsonio.dumps(jsonio.strict(_carried(value, _DEEPEST))).decode()
+    return jsonio.dumps(_carried(value, _DEEPEST)).decode()
 
 
 def _carried(value: Any, levels: int) -> Any:
@@ -121,7 +133,7 @@ def _as_text(value: Any) -> str:
 
 
 def _text(value: object) -> str | None:
-    return str(jsonio.strict(value)) if isinstance(value, str) else None
+    return value if isinstance(value, str) else None
 
 
 def _tools(value: object) -> list[dict[str, Any]]:
@@ -139,7 +151,7 @@ def _session_id(row: Row, text: str) -> str:
     for key in _SESSION_KEYS:
         found = row.get(key)
         if isinstance(found, str) and found:
-            return str(jsonio.strict(found))
+            return found
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

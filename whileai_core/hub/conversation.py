@@ -78,7 +78,7 @@ def session_text(messages: list[dict[str, Any]], session_id: str, model: object)
         if message["role"] == "assistant" and isinstance(model, str):
             shown["model"] = model
         lines.append({"type": "message", "message": shown})
-    return "\n".join(jsonio.dumps(jsonio.strict(line)).decode() for line in lines)
+    return "\n".join(jsonio.dumps(line).decode() for line in lines)
 
 
 def text_of(value: object) -> str:
