@@ -11,6 +11,7 @@ import asyncio
 import json
 import logging
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -224,6 +225,21 @@ def test_two_machines_that_start_the_same_night_at_once_double_nothing(
     assert (second["datasets"], second["account"]["files_known"]) == ([], FILES)
     held = sum(entry["rows"] for entry in sync.datasets()["datasets"])
     assert held == first["account"]["rows"] == 65
+
+
+def test_a_run_killed_with_its_machine_is_finished_by_another(
+    alone, shared, machine, prefect_server
+):
+    lost = machine("lost", **shared, PREFECT_API_URL=prefect_server)
+    shutil.copy("own.jsonl", lost["cwd"])
+    command = [sys.executable, str(Path(__file__).with_name("killed_night.py"))]
+    command += ["all pushed, nothing remembered", "s3://traces/night", "own.jsonl"]
+    run = _start(command, lost)
+    assert run.wait(timeout=100) == -signal.SIGKILL, (lost["cwd"] / "errors").read_text()
+    result = night()
+    (resumed,) = result["resumed"]
+    assert (resumed["account"], state()) == alone
+    assert result["account"]["files_known"] == FILES + 1
 
 
 def test_a_cluster_that_is_not_there_and_one_that_cannot_work_are_named(shared, monkeypatch):
