@@ -87,7 +87,7 @@ def running_gate(database: str) -> Iterator[Gate]:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gate-")))
         url = None
         if database == "postgresql":
-            sys.path.insert(0, str(_ROOT / "tests" / "gate"))
+            sys.path.insert(0, str(_ROOT / "tests"))
             from postgres_kit import find_programs, running_cluster
 
             programs = find_programs()
