@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from prefect import flow
 from pydantic import Field
 
-from flows._runs import open_run
+from flows._runs import open_run, tag_run
 from flows._server import prefect_api
 from tasks import climb as steps
 from tasks._threads import in_thread
@@ -149,6 +149,8 @@ async def climb_round(
     await steps.push_round(climb, number)
     await steps.measure_round(climb, number)
     record = await steps.finish_round(climb, number)
+    if record["dataset"]["datasetId"]:
+        await tag_run(f"dataset:{record['dataset']['datasetId']}")
     page = round_markdown(record, page=get_settings().dataset_page)
     await show(f"climb-round-{number}", page, f"Round {number}")
     _log.info("round %d: %d rows, %d failed", number, record["rows"], record["failed"])
