@@ -9,7 +9,7 @@ from whileai_core.simulation import words
 from whileai_core.simulation.cards import Card
 from whileai_core.simulation.chance import number, pick
 from whileai_core.simulation.mint import reference_parameter
-from whileai_core.simulation.verbs import Verb, verb_of, words_of_name, words_of_text
+from whileai_core.simulation.verbs import Verb, is_verb, verb_of, words_of_name, words_of_text
 from whileai_core.traces.dimensions import SPECIAL_TOOLS, UNSPECIFIED, names_a_reference
 
 UNRELATED, MULTI_TOOL = SPECIAL_TOOLS
@@ -138,7 +138,9 @@ def _act(tool: Mapping[str, Any], reference: str | None, *salt: object) -> str:
     if verb == "lookup":
         verb = "do a lookup of"
     if not rest:
-        act = f"{verb} something" if reference is None else verb
+        act = verb if is_verb(verb) else f"get help with {verb}"
+        if reference is None and is_verb(verb):
+            act += " something"
     elif rest[0] in _PREPOSITIONS:
         act = " ".join([verb, rest[0], *_with_article("a", rest[1:])])
     else:

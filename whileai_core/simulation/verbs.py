@@ -75,6 +75,11 @@ def verb_of(name: str) -> Verb:
     return Verb.UPDATE
 
 
+def is_verb(word: str) -> bool:
+    """Tell whether a word is known to say what a tool does."""
+    return word in _CREATE | _READ | _DELETE | _DESTRUCTIVE or word in _FINAL_STATUS
+
+
 def lists_many(name: str) -> bool:
     """Tell whether a reading tool returns several records."""
     words = words_of_name(name)
