@@ -28,7 +28,12 @@ from tasks.night import GATE_REFUSED
 # A run says every three minutes that it lives; three silent turns are a dead one.
 SILENCE = timedelta(seconds=540)
 
+FLOWS = ["nightly", "hill-climb", "climb-round", "hub-publish", "hub-import"]
+
 _EVERY_RUN = ResourceSpecification({"prefect.resource.id": "prefect.flow-run.*"})
+_OF_OUR_FLOWS = ResourceSpecification(  # also those that were started by hand, without a tag
+    {"prefect.resource.role": "flow", "prefect.resource.name": FLOWS}
+)
 _OUR_RUNS = ResourceSpecification(
     {"prefect.resource.role": "tag", "prefect.resource.id": "prefect.tag.whileai"}
 )
@@ -57,7 +62,7 @@ def standing(publishing: Sequence[UUID]) -> list[AutomationCore]:
             after={"prefect.flow-run.heartbeat"},
             expect={"prefect.flow-run.*"},
             match=_EVERY_RUN,
-            match_related=_OUR_RUNS,
+            match_related=_OF_OUR_FLOWS,
             for_each={"prefect.resource.id"},
             threshold=1,
             within=SILENCE,

@@ -11,7 +11,11 @@ from flows import _prefect_defaults
 from whileai_core.settings import get_settings
 
 _POOL = "local"
-_POLL_SECONDS = "5"  # a run starts that much sooner after it is due
+_UNLESS_SET = {
+    "PREFECT_WORKER_QUERY_SECONDS": "5",  # so that a run starts soon after it is due
+    "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",  # those of 90 days ago
+    "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+}
 
 
 @dataclass(frozen=True)
@@ -82,16 +86,14 @@ def serve(addresses: Addresses) -> None:
 
 def _environment(addresses: Addresses) -> dict[str, str]:
     """What the programs see: this machine's server, and where its datasets have pages."""
-    chosen = {
+    environment = _UNLESS_SET | os.environ
+    # The console level that suits a prompt would leave a service's logs empty.
+    environment.pop("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", None)
+    return environment | {
         "PREFECT_API_URL": f"{addresses.prefect}/api",
-        "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
-        "PREFECT_WORKER_QUERY_SECONDS": _POLL_SECONDS,
         "WHILEAI_PAGES_URL": addresses.gate,
         "WHILEAI_RUNS_URL": f"{addresses.prefect}/v2/runs",
     }
-    # The console level that suits a prompt would leave a service's logs empty.
-    taken = {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL"}
-    return {key: value for key, value in os.environ.items() if key not in taken} | chosen
 
 
 def _in_url(host: str) -> str:

@@ -61,7 +61,7 @@ class Served:
     def patch(self, path: str, body: dict[str, Any]) -> None:
         self.ask("PATCH", path, body)
 
-    def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> httpx.Response:
+    def ask(self, method: str, path: str, body: Any = None) -> httpx.Response:
         """Call the API as its clients do: again when two writers met in SQLite."""
         for _ in range(30):
             reply = httpx.request(method, f"{self.api}/{path}", json=body, timeout=60)

@@ -6,9 +6,14 @@ import json
 import os
 import signal
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
+from uuid import uuid4
 
 import httpx
+import pytest
+
+from deployments.automations import FLOWS
 
 
 def write_traces(folder: Path) -> str:
@@ -26,8 +31,39 @@ def automations(served):
     return {found["name"]: found for found in served.post("automations/filter")}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def silent_run(served):
+    """A run that said it lives, and then nothing; ten seconds stand for nine minutes."""
+    automation = automations(served)["whileai: a run that fell silent has crashed"]
+    kept = ("name", "description", "enabled", "trigger", "actions")
+    sooner = {key: automation[key] for key in kept}
+    sooner["trigger"]["within"] = 10
+    served.ask("PUT", f"automations/{automation['id']}", sooner)
+    flow = served.post("flows/", {"name": "nightly"})["id"]
+    run = served.post("flow_runs/", {"flow_id": flow, "state": {"type": "RUNNING"}})
+    heartbeat = {
+        "id": str(uuid4()),
+        "occurred": datetime.now(UTC).isoformat(),
+        "event": "prefect.flow-run.heartbeat",
+        "resource": {"prefect.resource.id": f"prefect.flow-run.{run['id']}"},
+        "related": [
+            {
+                "prefect.resource.id": f"prefect.flow.{flow}",
+                "prefect.resource.role": "flow",
+                "prefect.resource.name": "nightly",
+            }
+        ],
+    }
+    served.ask("POST", "events", [heartbeat])
+    return run["id"]
+
+
 def test_every_form_explains_every_parameter(served):
-    forms = {name: found["parameter_openapi_schema"] for name, found in deployments(served).items()}
+    found = deployments(served)
+    forms = {name: one["parameter_openapi_schema"] for name, one in found.items()}
+    assert set(forms) == {"nightly", "hill-climb", "publish", "import"}
+    flows = {flow["id"]: flow["name"] for flow in served.post("flows/filter")}
+    assert {flows[one["flow_id"]] for one in found.values()} <= set(FLOWS)
     for name, form in forms.items():
         for field, about in form["properties"].items():
             assert about.get("description"), f"{name}: {field}"
@@ -55,6 +91,11 @@ def test_a_worker_runs_a_night_that_says_whose_it_is_and_links_its_pages(served,
     assert "10 records = 10 rows + 0 duplicates + 0 quarantined + 0 ignored" in lines
     assert not any("Completed()" in line and "task" in line for line in lines)
     assert len(lines) < 30
+
+
+def test_a_run_that_fell_silent_has_crashed(served, silent_run):
+    state = served.wait(lambda: served.ended(silent_run))["state"]
+    assert (state["type"], state["message"][:15]) == ("CRASHED", "No sign of life")
 
 
 def test_a_night_of_an_agent_is_scheduled_and_what_people_set_outlives_registering(served):

@@ -74,7 +74,7 @@ def see(browser, url, *texts):
     """Open a page and wait until all of it is there."""
     browser.open(url)
     for text in texts:
-        assert browser.shows(text), browser.text
+        assert any(browser.shows(text) for _ in range(3)), browser.text  # a busy machine is slow
 
 
 def test_a_run_tells_its_name_tags_and_story(served, run, browser):
