@@ -39,8 +39,9 @@ class SimulationData:
         warnings: What went wrong or is worth knowing, as sentences.
         degraded: The same as flags: `rollouts_lost`, `agent_errors`, `no_tool_calls`,
             `dead_tools`, `same_model`, `writer_fell_back`.
-        search: How situations were found: `rollouts`, `aim`, `trace_leakage`, `trace_mining`,
-            `avoided`, `spend`.
+        search: How situations were found: `rollouts`, `aim` (with what landed, and failed where
+            there was a grader), `trace_leakage`, `trace_mining`, `behavior_state`, `avoided`,
+            `spend`.
         dimensions: The grid.
         knobs: The settings the run went by.
     """

@@ -203,7 +203,7 @@ class Engine:
         ungraded = [
             (group, index)
             for group, index in landed
-            if self._grade is not None and "judge_status" not in group.rows[index]
+            if group.rows[index].get("judge_status") in (None, "skipped")
         ]
         if self._grade is not None and ungraded:
             graded = await self._grade([group.rows[index] for group, index in ungraded])
@@ -241,12 +241,12 @@ class Engine:
                 rollout = await self._runner.roll_out(
                     group.prompt, world, rollout_index=index, seed=self._provenance.seed
                 )
+                row = row_of(group, rollout, world, index, self._provenance)
             except AgentError as error:
                 self.outcome.errors += 1
                 self.outcome.why = self.outcome.why or str(error)
                 kind = error.kind
                 continue
-            row = row_of(group, rollout, world, index, self._provenance)
             if self._checkpoint is not None:
                 self._checkpoint.add_row(row)
             return row

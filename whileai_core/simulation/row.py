@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from whileai_core import jsonio
+from whileai_core.errors import AgentError
 from whileai_core.rows import SCHEMA_VERSION, Row, Step
 from whileai_core.simulation.agents import Runner
 from whileai_core.simulation.repeats import Group
@@ -109,7 +110,10 @@ def row_of(group: Group, rollout: Rollout, world: World, index: int, provenance:
         ),
         "origin": "realized",
     }
-    exported: Row = _exported(row)
+    try:
+        exported: Row = jsonio.strict(_exported(row))
+    except ValueError as error:
+        raise AgentError(f"its steps are {error}", kind="unreadable_reply") from error
     return exported
 
 

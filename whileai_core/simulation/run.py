@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from whileai_core.rows import Row
 from whileai_core.simulation.agents import Runner
+from whileai_core.simulation.aim import aim_results
+from whileai_core.simulation.behaviour_state import behavior_state
 from whileai_core.simulation.cards import Writer
 from whileai_core.simulation.checkpoint import Checkpoint
 from whileai_core.simulation.data import Rows, SimulationData
@@ -216,11 +218,14 @@ class Run:
                 "errors": outcome.errors,
                 "lost_by": dict(outcome.lost_by),
             },
-            "aim": [] if focus is None else focus.entries(outcome.planned_for),
+            "aim": []
+            if focus is None
+            else aim_results(focus.entries(outcome.planned_for), outcome.rows),
         }
         if leak is not None:
             search["trace_leakage"] = leak.report()
             search["trace_mining"] = self._mining()
+            search["behavior_state"] = behavior_state(self.ground.traces or ())
             earlier = {row.get("scenario_id") for row in self.ground.traces or ()}
             shared = {row["scenario_id"] for row in outcome.rows} & earlier
             search["shared_scenario_ids"] = len(shared)

@@ -6,6 +6,7 @@ any concurrency. What it answered is in `steps`; which faults it really showed, 
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
 from typing import Any
@@ -102,7 +103,8 @@ class World:
 
     def _logged(self, tool: str, arguments: dict[str, Any], answer: dict[str, Any]) -> Answer:
         self.steps.append({"tool": tool, "arguments": arguments, "result": answer})
-        return Answer(answer)
+        # What an agent does to its answer is not what the world said.
+        return Answer(copy.deepcopy(answer) if self._execute is None else answer)
 
     def _own_answer(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
         """Return what the world answers by itself; None leaves the answer to `execute`."""
