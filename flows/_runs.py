@@ -18,14 +18,14 @@ def night_name() -> str:
     return f"nightly-{agent}-{night_date(given.get('night'))}"
 
 
-def night_date(night: date | None) -> str:
+def night_date(night: date | str | None) -> str:
     """Return the date of a night, by default the day on which the run was due, UTC.
 
     Not the day on which it started: a run that waited past midnight is still that night's, and
     so is one that is tried again.
     """
     due = flow_run.scheduled_start_time or datetime.now(UTC)
-    return (night or due.astimezone(UTC).date()).isoformat()
+    return str(night or due.astimezone(UTC).date())
 
 
 async def open_run(*tags: str) -> None:
