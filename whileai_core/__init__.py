@@ -55,13 +55,13 @@ _HOMES = {
     "register_agent": "whileai_core.platform",
     "unpublish": "whileai_core.platform",
     "update_dataset": "whileai_core.platform",
-    "evaluate": "whileai_core.simulation.evaluate",
+    "evaluate": "whileai_core.simulation.evaluating",
     "outcome_judge": "whileai_core.simulation.outcome",
     "seeded_agent": "whileai_core.simulation.seeded",
     "ChatEndpoint": "whileai_core.simulation.endpoint",
     "ScoredData": "whileai_core.simulation.scored",
     "Spend": "whileai_core.simulation.spend",
-    "simulate": "whileai_core.simulation.simulate",
+    "simulate": "whileai_core.simulation.simulating",
     "simulate_from_traces": "whileai_core.simulation.from_traces",
     "SimulationData": "whileai_core.simulation.data",
     "Row": "whileai_core.rows",
@@ -100,12 +100,12 @@ if TYPE_CHECKING:
     from whileai_core.rowset import RowSetStore as RowSetStore
     from whileai_core.simulation.data import SimulationData as SimulationData
     from whileai_core.simulation.endpoint import ChatEndpoint as ChatEndpoint
-    from whileai_core.simulation.evaluate import evaluate as evaluate
+    from whileai_core.simulation.evaluating import evaluate as evaluate
     from whileai_core.simulation.from_traces import simulate_from_traces as simulate_from_traces
     from whileai_core.simulation.outcome import outcome_judge as outcome_judge
     from whileai_core.simulation.scored import ScoredData as ScoredData
     from whileai_core.simulation.seeded import seeded_agent as seeded_agent
-    from whileai_core.simulation.simulate import simulate as simulate
+    from whileai_core.simulation.simulating import simulate as simulate
     from whileai_core.simulation.spend import Spend as Spend
     from whileai_core.traces.dimensions import build_dimensions as build_dimensions
     from whileai_core.traces.dimensions import dimensions_from_traces as dimensions_from_traces

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import whileai_core
 from whileai_core import platform
-from whileai_core.simulation import evaluate as _evaluation
+from whileai_core.simulation import evaluating as _evaluating
 from whileai_core.simulation import from_traces as _from_traces
-from whileai_core.simulation import simulate as _simulate
+from whileai_core.simulation import simulating as _simulating
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -83,7 +83,7 @@ catalog = _blocking(platform.catalog)
 datasets = _blocking(platform.datasets)
 delete_dataset = _blocking(platform.delete_dataset)
 delete_empty_datasets = _blocking(platform.delete_empty_datasets)
-evaluate = _blocking(_evaluation.evaluate)
+evaluate = _blocking(_evaluating.evaluate)
 hf_publish = _blocking(platform.hf_publish)
 hf_publish_run = _blocking(platform.hf_publish_run)
 hf_status = _blocking(platform.hf_status)
@@ -98,7 +98,7 @@ push_file = _blocking(platform.push_file)
 push_rows = _blocking(platform.push_rows)
 refresh_delegated_credential = _blocking(platform.refresh_delegated_credential)
 register_agent = _blocking(platform.register_agent)
-simulate = _blocking(_simulate.simulate)
+simulate = _blocking(_simulating.simulate)
 simulate_from_traces = _blocking(_from_traces.simulate_from_traces)
 unpublish = _blocking(platform.unpublish)
 update_dataset = _blocking(platform.update_dataset)

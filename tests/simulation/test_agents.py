@@ -16,7 +16,7 @@ from whileai_core.simulation.agents import AgentSpec, agent_name, open_agent
 from whileai_core.simulation.context import current_rollout, world
 from whileai_core.simulation.demo import TOOLS
 from whileai_core.simulation.spend import Spend
-from whileai_core.simulation.world import World
+from whileai_core.simulation.worlds import World
 
 ARGUMENTS = {"order_id": "ORD-1001"}
 

@@ -11,7 +11,7 @@ from whileai_core.errors import AgentError, EndpointDead, SpendExhausted
 from whileai_core.simulation.agents import open_agent
 from whileai_core.simulation.demo import TOOLS
 from whileai_core.simulation.spend import Spend
-from whileai_core.simulation.world import World
+from whileai_core.simulation.worlds import World
 
 LOOKUP = ["lookup_order", {"order_id": "ORD-1001"}]
 

@@ -13,7 +13,7 @@ from whileai_core.simulation import demo
 from whileai_core.simulation.agents import AgentSpec, open_agent
 from whileai_core.simulation.faults import plan_for
 from whileai_core.simulation.seeded import BEHAVIORS
-from whileai_core.simulation.world import World
+from whileai_core.simulation.worlds import World
 from whileai_core.traces.dimensions import build_dimensions
 
 ASKS = {

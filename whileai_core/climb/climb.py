@@ -209,7 +209,7 @@ class Climb:
         )
 
     async def _roll_out(self, step: str, spec: AgentSpec, **options: Any) -> dict[str, Any]:
-        from whileai_core.simulation.simulate import simulate
+        from whileai_core.simulation.simulating import simulate
 
         spend = self._spend()
         checkpoint = self.journal.folder / f"{step}.jsonl"
@@ -236,7 +236,7 @@ class Climb:
         return done
 
     async def _grade(self, step: str) -> dict[str, Any]:
-        from whileai_core.simulation.evaluate import evaluate
+        from whileai_core.simulation.evaluating import evaluate
 
         spend = self._spend()
         rows = self._rows(step)

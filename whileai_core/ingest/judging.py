@@ -21,7 +21,7 @@ import anyio.to_thread
 
 from whileai_core.quality.grades import grade_of, label_of
 from whileai_core.quality.intervals import wilson_interval
-from whileai_core.simulation.evaluate import judge_rows, scored_row
+from whileai_core.simulation.evaluating import judge_rows, scored_row
 from whileai_core.simulation.judges import OpenJudge, Verdict, open_judge
 from whileai_core.simulation.references import resolve_judge
 from whileai_core.simulation.spend import Spend

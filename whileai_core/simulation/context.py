@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class World(Protocol):
-    """What an agent's tools answer from (see `whileai_core.simulation.world`).
+    """What an agent's tools answer from (see `whileai_core.simulation.worlds`).
 
     Attributes:
         asynchronous: Answers come from a coroutine, so that only `call` gets them.

@@ -92,7 +92,7 @@ class SimulationData:
             judge: As for `evaluate`.
             options: Further arguments of `evaluate`.
         """
-        from whileai_core.simulation.evaluate import evaluate
+        from whileai_core.simulation.evaluating import evaluate
 
         return await evaluate(self.rows, judge, source="grade", **options)
 

@@ -22,7 +22,7 @@ from whileai_core.simulation.focus import AIMED
 from whileai_core.simulation.planner import Planner
 from whileai_core.simulation.repeats import Group, Repeats
 from whileai_core.simulation.row import Provenance, row_of
-from whileai_core.simulation.world import World
+from whileai_core.simulation.worlds import World
 
 _ROUND = 256  # rollouts whose outcome decides nothing
 _ROUND_THAT_TELLS = 64

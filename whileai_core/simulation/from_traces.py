@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from whileai_core.errors import InputError
 from whileai_core.simulation.data import SimulationData
-from whileai_core.simulation.simulate import simulate
+from whileai_core.simulation.simulating import simulate
 from whileai_core.traces.harness import infer_harness
 from whileai_core.traces.intake import rows_of
 

@@ -23,7 +23,7 @@ from whileai_core.simulation.situations import (
     default_world_seed,
 )
 from whileai_core.simulation.verbs import verb_of
-from whileai_core.simulation.world import World
+from whileai_core.simulation.worlds import World
 from whileai_core.traces.behaviour import signature_of
 from whileai_core.traces.calls import tool_calls
 from whileai_core.traces.dimensions import SPECIAL_TOOLS

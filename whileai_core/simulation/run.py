@@ -28,7 +28,7 @@ from whileai_core.simulation.repeats import Group, Repeats
 from whileai_core.simulation.row import Provenance
 from whileai_core.simulation.situations import Explorer, Situation
 from whileai_core.simulation.templates import TemplateWriter
-from whileai_core.simulation.world import Execute, World
+from whileai_core.simulation.worlds import Execute, World
 from whileai_core.traces.mining import mine_traces
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class Run:
         return new_world
 
     async def _graded(self, rows: list[Row]) -> list[Row]:
-        from whileai_core.simulation.evaluate import evaluate
+        from whileai_core.simulation.evaluating import evaluate
 
         scored = await evaluate(
             rows,

@@ -19,7 +19,7 @@ from whileai_core.simulation.probes import open_ended
 from whileai_core.simulation.replay import situations_to_replay
 from whileai_core.simulation.run import Run
 from whileai_core.simulation.situations import ORDINARY, SEED, Situation
-from whileai_core.simulation.world import Execute
+from whileai_core.simulation.worlds import Execute
 from whileai_core.traces.toolset import tool_schemas
 
 if TYPE_CHECKING:

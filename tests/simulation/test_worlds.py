@@ -10,7 +10,7 @@ from shop import TOOLS, tool
 from whileai_core.errors import InputError
 from whileai_core.simulation.faults import plan_for
 from whileai_core.simulation.records import shapes_of
-from whileai_core.simulation.world import World
+from whileai_core.simulation.worlds import World
 
 ORDER = {"order_id": "ORD-1001"}
 
