@@ -1,8 +1,9 @@
-"""The flows with one moment armed: a program is killed there, as `kill -9` would do it.
+"""The flows with moments armed: programs are killed there, as `kill -9` would do it.
 
-Used as the entrypoint of deployments by `benchmarks.recovery`, and by tests. The order comes from
-the file that RECOVERY_ORDER names: `{"moment": …, "pid": …}`; without a pid this process is the
-one that ends. The file is gone once the order is carried out, so a second run is undisturbed.
+Used as the entrypoint of deployments by `benchmarks.recovery`, and by tests. The blows come from
+the file that RECOVERY_ORDER names: `{"flow": …, "blows": [[moment, pid] …]}`; without a pid this
+process is the one that ends. A blow is taken off the file when it is dealt, and the file is gone
+with the last, so that a second run is undisturbed.
 """
 
 from __future__ import annotations
@@ -80,17 +81,24 @@ def arm(moment: Moment, strike: Callable[[], None]) -> None:
 
 
 def _obey(path: Path) -> None:
-    """Arm what the order says, if it has not been carried out yet."""
+    """Arm what the order says; of what has been dealt already nothing is left in it."""
     path.with_suffix(".pid").write_text(str(os.getpid()))
     if not path.exists():
         return
     order = json.loads(path.read_text())
+    for moment in dict.fromkeys(moment for moment, _ in order["blows"]):
+        arm(MOMENTS[order["flow"]][moment], functools.partial(_deal, path, order, moment))
 
-    def strike() -> None:
+
+def _deal(path: Path, order: dict[str, Any], moment: str) -> None:
+    dealt = [pid for name, pid in order["blows"] if name == moment]
+    order["blows"] = [blow for blow in order["blows"] if blow[0] != moment]
+    if order["blows"]:
+        path.write_text(json.dumps(order))
+    else:
         path.unlink()
-        os.kill(order["pid"] or os.getpid(), signal.SIGKILL)
-
-    arm(MOMENTS[order["flow"]][order["moment"]], strike)
+    for pid in dealt:
+        os.kill(pid or os.getpid(), signal.SIGKILL)
 
 
 if "RECOVERY_ORDER" in os.environ:

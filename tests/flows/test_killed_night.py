@@ -13,8 +13,8 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from killed_night import MOMENTS
 
+from benchmarks.armed import NIGHTLY
 from whileai_core import sync
 from whileai_core.atomic import sweep_temporaries
 from whileai_core.ingest.spill import sweep_spills
@@ -71,7 +71,7 @@ def undisturbed(tmp_path_factory, prefect_server):
         yield state()
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("moment", NIGHTLY)
 def test_a_killed_night_run_again_equals_an_undisturbed_one(
     moment, undisturbed, tmp_path, home, prefect_server
 ):
