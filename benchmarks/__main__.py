@@ -40,7 +40,7 @@ def main() -> None:
             ["bench_quality.py", "--rows", str(rows)],
             ["night.py", "--make", str(night), "--megabytes", "3" if small else "1000"],
             ["night.py", str(night), "--kills", "1" if small else "3"],
-            ["bench_orchestration.py", str(night), "--pairs", "1"],
+            ["bench_orchestration.py", str(night)],
         ]
         for script, *arguments in scripts:
             print(f"\n== {script} {' '.join(arguments)}", flush=True)

@@ -1,22 +1,23 @@
 """What orchestration costs a night, and how its time falls with workers.
 
-    python -m benchmarks.bench_orchestration FOLDER [--pairs 3] [--workers 1 2]
+    python -m benchmarks.bench_orchestration FOLDER [--rounds 1] [--workers 1 2]
 
-cost    The nightly flow over FOLDER against a standing Prefect server, and the same code with
-        every task called as the plain function it covers and nothing shown or announced. Each in
-        a process of its own, from its start to its end, interleaved. Prefect's share is what the
-        first takes longer, the import of Prefect included.
+cost    The nightly flow over FOLDER against a standing Prefect server, in a process of its own.
+        Prefect's share is the part of the time, from the start of the process to its end, in
+        which no step of the night is at work: its import, its bookkeeping before, between and
+        after the steps, and the steps that only show or announce something.
 scale   The same night with its shards on a Dask cluster of each number of workers on this
         machine, one thread each, as a ratio to the first number.
 
-Shares and ratios are medians over the pairs, with their range. On a machine that does other
-things, or with fewer cores than workers and flow need, they say little.
+Medians over the rounds, with their range. On a machine that does other things, or with fewer
+cores than workers, flow and server need, the ratios of `scale` say little.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import functools
 import json
 import os
 import statistics
@@ -29,114 +30,101 @@ from contextlib import ExitStack, contextmanager
 from datetime import date
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+
+from whileai_core.settings import get_settings
 
 ROOT = Path(__file__).parents[1]
-# What these do is for Prefect's pages and events alone.
-TELLING = {"show", "announce", "announce_refusal"}
+# The first three serve Prefect's pages and events alone; shards may be made on other machines.
+NOT_TIMED = {"show", "announce", "announce_refusal", "normalise_shard"}
 
 
 # -- one night, in a process of its own
 
 
-def night(paths: Sequence[str], *, plain: bool) -> dict[str, Any]:
-    """Run a night and say how long its parts took."""
-    began = time.monotonic()
+class Clock:
+    """Adds up the time during which at least one of several things is under way."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._under_way = 0
+        self._began = 0.0
+
+    def __enter__(self) -> None:
+        if not self._under_way:
+            self._began = time.monotonic()
+        self._under_way += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._under_way -= 1
+        if not self._under_way:
+            self.seconds += time.monotonic() - self._began
+
+
+def night(path: str) -> dict[str, Any]:
+    """Run a night; say how long its steps were at work, and how long it read."""
     import prefect
 
-    imported = time.monotonic() - began
     from flows import nightly as module
+    from tasks import night as steps
 
-    if plain:
-        _without_prefect()
-    reading = _timed_reading(module)
-    flow = module.nightly.fn if plain else module.nightly
+    work, reading = Clock(), Clock()
+    for step in [*vars(steps).values(), *vars(module).values()]:
+        if isinstance(step, prefect.Task) and step.fn.__name__ not in NOT_TIMED:
+            step.fn = timed(step.fn, work)
+    module.make_shards = timed(module.make_shards, reading)
+    if not get_settings().dask_scheduler:
+        steps.normalise_shard.fn = timed(steps.normalise_shard.fn, work)
     result = asyncio.run(
-        flow(paths=list(paths), agent="bench", night=date(2026, 11, 28), max_bad_share=1)
+        module.nightly(paths=[path], agent="bench", night=date(2026, 11, 28), max_bad_share=1)
     )
     return {
-        "import": imported,
-        "reading": reading["seconds"],
-        "version": prefect.__version__,
+        "work": work.seconds,
+        "reading": reading.seconds,
         "account": {name: result["account"][name] for name in ("records", "rows", "duplicates")},
         "datasets": [entry["rows"] for entry in result["datasets"]],
     }
 
 
-def _without_prefect() -> None:
-    from prefect import Task
+def timed(function: Any, clock: Clock) -> Any:
+    """Let a clock run while an async function does."""
 
-    from tasks._progress import Progress
+    @functools.wraps(function)
+    async def on_the_clock(*args: Any, **kwargs: Any) -> Any:
+        with clock:
+            return await function(*args, **kwargs)
 
-    async def nothing(*_: Any, **__: Any) -> Any:
-        return uuid4()  # for the name of a page
-
-    def call(task: Any, *args: Any, **kwargs: Any) -> Any:
-        return (nothing if task.fn.__name__ in TELLING else task.fn)(*args, **kwargs)
-
-    Task.__call__ = call  # type: ignore[method-assign]  # that is the point
-    Progress.begin = Progress.advance = nothing  # type: ignore[method-assign]
-
-
-def _timed_reading(module: Any) -> dict[str, float]:
-    make_shards, spent = module.make_shards, {"seconds": 0.0}
-
-    async def timed(*args: Any) -> Any:
-        began = time.monotonic()
-        shards = await make_shards(*args)
-        spent["seconds"] = time.monotonic() - began
-        return shards
-
-    module.make_shards = timed
-    return spent
+    return on_the_clock
 
 
 # -- many nights
 
 
-def run(paths: Sequence[str], how: str, home: Path, **settings: str) -> dict[str, Any]:
+def run(path: str, home: Path, **settings: str) -> dict[str, Any]:
     """Run a night in a process of its own; adds the seconds from its start to its end."""
-    command = [
-        sys.executable,
-        "-W",
-        "ignore",
-        "-m",
-        "benchmarks.bench_orchestration",
-        *paths,
-        "--one",
-        how,
-    ]
+    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.bench_orchestration"]
     environment = {**os.environ, "WHILEAI_HOME": str(home), "PYTHONPATH": str(ROOT), **settings}
     began = time.monotonic()
     done = subprocess.run(
-        command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, check=True, timeout=3600
+        [*command, path, "--one"], env=environment, cwd=ROOT, stdout=subprocess.PIPE, check=True
     )
     seconds = time.monotonic() - began
     return {**json.loads(done.stdout.splitlines()[-1]), "seconds": seconds}
 
 
-def cost(folder: Path, pairs: int, api: str) -> None:
+def cost(folder: Path, rounds: int, api: str) -> None:
     """Print Prefect's share of a night."""
     shares = []
-    for _ in range(pairs):
-        with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
-            plain = run([str(folder)], "plain", Path(one))
-            flow = run([str(folder)], "flow", Path(other), PREFECT_API_URL=api)
-        _same(plain, flow)
-        own_work = plain["seconds"] - plain["import"]
-        shares.append(1 - own_work / flow["seconds"])
-        print(f"  a pair: {shares[-1]:.1%} of the flow's time is Prefect's", flush=True)
-    rows, version = flow["account"]["rows"], flow["version"]
-    print(f"cost: Prefect {version} takes {_spread(shares, '.1%')} of a night of {rows} rows")
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as home:
+            found = run(str(folder), Path(home), PREFECT_API_URL=api)
+        shares.append(1 - found["work"] / found["seconds"])
+    print(f"cost: Prefect has {_spread(shares, '.1%')} of the night's time", flush=True)
 
 
-def scale(folder: Path, counts: Sequence[int], pairs: int, api: str) -> None:
+def scale(folder: Path, counts: Sequence[int], rounds: int, api: str) -> None:
     """Print how a night's time falls with the number of workers."""
-    ratios: dict[int, dict[str, list[float]]] = {
-        count: {"reading": [], "seconds": []} for count in counts
-    }
-    for _ in range(pairs):
-        first: dict[str, Any] | None = None
+    times: dict[int, list[dict[str, Any]]] = {count: [] for count in counts}
+    for _ in range(rounds):
         for count in counts:
             with tempfile.TemporaryDirectory() as home, cluster(count) as address:
                 settings = {
@@ -144,17 +132,19 @@ def scale(folder: Path, counts: Sequence[int], pairs: int, api: str) -> None:
                     "WHILEAI_DASK_SCHEDULER": address,
                     "WHILEAI_STORE_URL": f"file://{home}/shared",
                 }
-                found = run([f"file://{folder}"], "flow", Path(home), **settings)
-            first = first or found
-            _same(first, found)
-            for part, values in ratios[count].items():
-                values.append(first[part] / found[part])
-            share = found["reading"] / found["seconds"]
-            print(f"  {count} worker(s): reading is {share:.0%} of the night", flush=True)
-    for count, parts in ratios.items():
+                found = run(f"file://{folder}", Path(home), **settings)
+            _same(times[counts[0]][0] if times[counts[0]] else found, found)
+            times[count].append(found)
+    for count in counts:
+        pairs = list(zip(times[counts[0]], times[count], strict=True))
+        reading = [first["reading"] / found["reading"] for first, found in pairs]
+        whole = [first["seconds"] / found["seconds"] for first, found in pairs]
+        share = [found["reading"] / found["seconds"] for found in times[count]]
         print(
-            f"scale: {count} worker(s): reading {_spread(parts['reading'], '.2f')} times as fast "
-            f"as with {counts[0]}, the night {_spread(parts['seconds'], '.2f')} times"
+            f"scale: {count} worker(s): the shards take {_spread(share, '.0%')} of the night; "
+            f"as fast as with {counts[0]}: shards {_spread(reading, '.2f')}, "
+            f"night {_spread(whole, '.2f')}",
+            flush=True,
         )
 
 
@@ -213,12 +203,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("folder", type=str)
-    parser.add_argument("--pairs", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 2])
-    parser.add_argument("--one", choices=["plain", "flow"], help=argparse.SUPPRESS)
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        print(json.dumps(night([options.folder], plain=options.one == "plain")))
+        print(json.dumps(night(options.folder)))
         return
     folder = Path(options.folder).resolve()
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
@@ -231,10 +221,9 @@ def main() -> None:
             from prefect.settings import PREFECT_API_URL
 
             api = PREFECT_API_URL.value()
-            if options.pairs:
-                cost(folder, options.pairs, api)
+            cost(folder, options.rounds, api)
             if options.workers:
-                scale(folder, options.workers, max(options.pairs, 1), api)
+                scale(folder, options.workers, options.rounds, api)
 
 
 if __name__ == "__main__":
