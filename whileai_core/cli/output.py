@@ -33,7 +33,7 @@ def talk() -> None:
     warnings.showwarning = _show_warning
     logger = logging.getLogger("whileai_core")
     logger.setLevel(logging.INFO if sys.stderr.isatty() else logging.WARNING)
-    if not logger.handlers:
+    if all(isinstance(handler, logging.NullHandler) for handler in logger.handlers):
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter("%(message)s"))
         logger.addHandler(handler)
