@@ -7,9 +7,9 @@ has a given opening. Replies are random words; half of the rows call a tool. Eve
 seeded; a share is printed with its 95 % interval (Wilson) and the number of scans.
 
 Each design is tasks × rows per task. `coin` plants the opening by a coin for each row, so that
-some small sets cannot tell any test anything: `possible` is the share of sets in which the
-rewards could have fallen in at least 20 ways, the least for a verdict at 5 %. `half` plants it
-in half of the rows of each task.
+some small sets cannot tell any test anything: `possible` is the share of sets in which at most
+one in 20 of the ways in which the rewards could have fallen follows the opening as closely, up to
+its sign: the least for a verdict at 5 %. `half` plants it in half of the rows of each task.
 """
 
 from __future__ import annotations
@@ -78,12 +78,15 @@ def planted_rows(
     return rows
 
 
-def arrangements(rows: Sequence[dict[str, Any]]) -> int:
-    """Return in how many ways the rewards could have fallen inside tasks."""
+def can_tell(rows: Sequence[dict[str, Any]]) -> bool:
+    """Tell whether rewards that follow something perfectly are a rare enough way to fall."""
     by_task: dict[str, list[int]] = {}
     for one in rows:
         by_task.setdefault(one["task_id"], []).append(int(one["reward"]))
-    return math.prod(math.comb(len(rewards), sum(rewards)) for rewards in by_task.values())
+    mixed = [rewards for rewards in by_task.values() if 0 < sum(rewards) < len(rewards)]
+    ways = math.prod(math.comb(len(rewards), sum(rewards)) for rewards in mixed)
+    mirrored = all(2 * sum(rewards) == len(rewards) for rewards in mixed)
+    return ways >= (40 if mirrored else 20)
 
 
 def share(found: int, n: int) -> str:
@@ -127,7 +130,7 @@ def study_planted(scans: int) -> None:
                 )
                 scan = hack_scan(rows, endorsed=["tool:find_room"])
                 found += scan["regime"] == "reward_hack"
-                possible += arrangements(rows) >= 20
+                possible += can_tell(rows)
             kind = how + (", booleans, rephrased asks" if rephrased else "")
             print(
                 f"| {tasks} × {repeats} | {kind} | {share(found, scans)} | {possible / scans:.0%} |"

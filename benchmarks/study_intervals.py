@@ -1,172 +1,230 @@
 """How often nominal 95 % intervals of pass rates hold the true rate.
 
-    python -m benchmarks.study_intervals [--sets 2000] [--other 500] [--powers 300]
+    python -m benchmarks.study_intervals [--sets 2000] [--powers 500]
 
-Sets of n tasks with k rollouts each are drawn around a true pass rate; an interval covers when it
-holds that rate. Tasks are alike (`equal`), or differ: pass rates from a Beta distribution with
-intraclass correlation ρ (`beta 0.1` …), a logistic normal one (`logit 1.5`), or two kinds of
-tasks that pass 5 % or 70 % of the time (`two kinds`). A coverage of 95 % measured on 2,000 sets
-has a standard error of 0.5 points. Everything is seeded.
+A task has a pass rate of its own, its k rollouts are coins of that rate, and an interval covers
+when it holds the mean rate. Tasks are alike (`equal`), or their rates come from a Beta
+distribution with intraclass correlation ρ (`beta 0.1` …), from a logistic normal one
+(`logit 1.5`), or are 5 % or 70 % (`two kinds`).
+
+An interval depends on nothing but how many tasks had 0, 1, … k passes. Where all such histograms
+can be listed (one rollout; 20 tasks with four) the coverage is exact: the probability of the
+histograms whose interval holds the rate. Elsewhere it is the share of `--sets` seeded draws
+(standard error 0.5 points at 2,000). All methods treat passes and failures alike, and so the
+cells of rates r and 1 - r are the same; r = 0.9 is not drawn again.
 
 - `documented`: percentile bootstrap over tasks, `ci95` of `pass_at` (Wilson where it is a point).
-- `t`: Student's interval of the task means, for comparison.
-- `ours`: `interval95` of `pass_at`, the one it recommends.
-
-With one rollout per task the coverage of any fixed interval jumps with n and the rate, whatever
-the method: at n = 50 and a rate of 0.5 only 93.5 % and 96.7 % can be reached by a symmetric one.
+- `ours`: `interval95` of `pass_at`, the one it recommends; missed below and above: how often the
+  true rate lies below, above it.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+import math
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whileai_core.quality import task_rate_interval
-from whileai_core.quality.intervals import bootstrap_interval, wilson_interval
-from whileai_core.quality.passrates import pass_rates
-from whileai_core.quality.quantiles import t_quantile
-from whileai_core.quality.tasks import Group, Tally
+from whileai_core.quality import power_interval, task_rate_interval
+from whileai_core.quality.intervals import Interval, bootstrap_interval, wilson_interval
 
-TASKS, ROLLOUTS, RATES = (20, 50, 200), (1, 4, 16), (0.1, 0.5, 0.9)
-METHODS = ("documented", "t", "ours")
-Sampler = Callable[[np.random.Generator, float, tuple[int, int]], NDArray[np.float64]]
+TASKS, ROLLOUTS, RATES = (20, 50, 200), (1, 4, 16), (0.1, 0.5)
+KINDS = ("equal", "beta 0.1", "beta 0.3", "beta 0.5", "logit 1.5", "two kinds")
+POWER, ROLLOUTS_OF_POWERS = 4, 8
+_MOST_LISTED = 20_000  # histograms
+_NODES = 199
+_ROUNDING = 1e-12
 
-
-def equal(rng: np.random.Generator, rate: float, shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Return tasks that are all alike."""
-    return np.full(shape, rate)
+Histogram = tuple[int, ...]
+Method = Callable[[Histogram], Interval]
 
 
-def beta(rho: float) -> Sampler:
-    """Return a sampler of tasks from a Beta distribution with intraclass correlation rho."""
-    total = 1 / rho - 1
-
-    def sample(
-        rng: np.random.Generator, rate: float, shape: tuple[int, int]
-    ) -> NDArray[np.float64]:
-        return rng.beta(rate * total, (1 - rate) * total, shape)
-
-    return sample
-
-
-def logit(sigma: float) -> Sampler:
-    """Return a sampler of tasks whose log-odds are normal."""
-    normal = np.random.default_rng(0).standard_normal(200_000)
-
-    @lru_cache
-    def centre(rate: float) -> float:
-        low, high = -20.0, 20.0
-        for _ in range(60):
-            middle = (low + high) / 2
-            mean = float((1 / (1 + np.exp(-(middle + sigma * normal)))).mean())
-            low, high = (middle, high) if mean < rate else (low, middle)
-        return low
-
-    def sample(
-        rng: np.random.Generator, rate: float, shape: tuple[int, int]
-    ) -> NDArray[np.float64]:
-        odds = centre(rate) + sigma * rng.standard_normal(shape)
-        return 1 / (1 + np.exp(-odds))
-
-    return sample
+@cache
+def passes(kind: str, k: int, rate: float) -> NDArray[np.float64]:
+    """Return the probabilities of 0 … k passes of one task."""
+    name, _, number = kind.partition(" ")
+    if name == "equal":
+        return _binomial(k, np.array([rate])).ravel()
+    if name == "beta":
+        return _beta_binomial(k, rate, 1 / float(number) - 1)
+    if name == "logit":
+        return _logistic_normal(k, rate, float(number))
+    share = (rate - 0.05) / 0.65
+    low, high = _binomial(k, np.array([0.05, 0.7]))
+    mixed: NDArray[np.float64] = (1 - share) * low + share * high
+    return mixed
 
 
-def two_kinds(rng: np.random.Generator, rate: float, shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Return tasks that pass 5 % or 70 % of the time (mirrored for a rate above 0.5)."""
-    if rate > 0.5:
-        return 1 - two_kinds(rng, 1 - rate, shape)
-    return np.where(rng.random(shape) < (rate - 0.05) / 0.65, 0.7, 0.05)
+def _binomial(k: int, rates: NDArray[np.float64]) -> NDArray[np.float64]:
+    c = np.arange(k + 1)
+    ways = np.array([math.comb(k, number) for number in c])
+    found: NDArray[np.float64] = ways * rates[:, None] ** c * (1 - rates[:, None]) ** (k - c)
+    return found
 
 
-KINDS: dict[str, Sampler] = {
-    "equal": equal,
-    "beta 0.1": beta(0.1),
-    "beta 0.3": beta(0.3),
-    "beta 0.5": beta(0.5),
-    "logit 1.5": logit(1.5),
-    "two kinds": two_kinds,
-}
+def _beta_binomial(k: int, rate: float, total: float) -> NDArray[np.float64]:
+    def rising(base: float, steps: int) -> float:
+        return math.prod(base + step for step in range(steps))
+
+    a, b = rate * total, (1 - rate) * total
+    ways = [math.comb(k, c) * rising(a, c) * rising(b, k - c) for c in range(k + 1)]
+    return np.array(ways, dtype=np.float64) / rising(total, k)
 
 
-@lru_cache(maxsize=200_000)
-def intervals(passed: tuple[int, ...], k: int) -> tuple[tuple[float, float], ...]:
-    """Return the intervals of all methods for tasks with these passes out of k rollouts."""
-    n = len(passed)
-    rates = [c / k for c in passed]
-    documented = bootstrap_interval(rates)
-    if documented is None or rates[0] == rates[-1]:
-        documented = wilson_interval(rates[0] * n, n)
-    mean, deviation = float(np.mean(rates)), float(np.std(rates, ddof=1))
-    half = t_quantile(0.975, n - 1) * deviation / n**0.5
-    ours = task_rate_interval(list(passed), [k] * n)
-    return (tuple(documented or (0, 1)), (mean - half, mean + half), tuple(ours or (0, 1)))
+def _logistic_normal(k: int, rate: float, sigma: float) -> NDArray[np.float64]:
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    weights = weights / weights.sum()
+    low, high = -20.0, 20.0
+    for _ in range(80):
+        centre = (low + high) / 2
+        rates = 1 / (1 + np.exp(-(centre + sigma * nodes)))
+        low, high = (centre, high) if weights @ rates < rate else (low, centre)
+    found: NDArray[np.float64] = weights @ _binomial(k, rates)
+    return found
 
 
-def coverage(kind: str, n: int, k: int, rate: float, sets: int) -> list[float]:
-    """Return the share of sets whose interval holds the rate, by method."""
-    rng = np.random.default_rng([sorted(KINDS).index(kind), n, k, round(rate * 10)])
-    passes = np.sort(rng.binomial(k, KINDS[kind](rng, rate, (sets, n))), axis=1)
-    held = np.zeros(len(METHODS))
-    for passed in passes.tolist():
-        found = intervals(tuple(passed), k)
-        held += [low <= rate <= high for low, high in found]
-    return (held / sets).tolist()
+def histograms(n: int, k: int) -> Iterator[Histogram]:
+    """Yield how n tasks can fall on 0 … k passes, every way there is."""
+    if k == 0:
+        yield (n,)
+        return
+    for first in range(n + 1):
+        for rest in histograms(n - first, k - 1):
+            yield (first, *rest)
 
 
-def study_rates(kinds: Sequence[str], sets: int) -> None:
+def _tasks(histogram: Histogram) -> list[int]:
+    return [c for c, tasks in enumerate(histogram) for _ in range(tasks)]
+
+
+@lru_cache(maxsize=1_000_000)
+def ours(histogram: Histogram) -> Interval:
+    """Return the recommended interval of pass@1."""
+    passed = _tasks(histogram)
+    found = task_rate_interval(passed, [len(histogram) - 1] * len(passed))
+    return found or Interval(0, 1)
+
+
+@lru_cache(maxsize=1_000_000)
+def documented(histogram: Histogram) -> Interval:
+    """Return the documented interval of pass@1."""
+    rates = [c / (len(histogram) - 1) for c in _tasks(histogram)]
+    if rates[0] == rates[-1]:
+        return wilson_interval(rates[0] * len(rates), len(rates)) or Interval(0, 1)
+    return bootstrap_interval(rates) or Interval(0, 1)
+
+
+def misses(
+    method: Method, law: NDArray[np.float64], n: int, truth: float, sets: int
+) -> tuple[float, float, bool]:
+    """Return how often a true value lies below and above an interval, and whether that is exact.
+
+    Args:
+        method: Histogram to interval.
+        law: Probabilities of 0 … k passes of one task.
+        n: How many tasks.
+        truth: The value to hold.
+        sets: How many sets to draw where there are too many to list.
+    """
+    k = len(law) - 1
+    exact = math.comb(n + k, k) <= _MOST_LISTED
+    if exact:
+        listed = list(histograms(n, k))
+        weights = [_probability(histogram, law) for histogram in listed]
+    else:
+        rng = np.random.default_rng([n, k, sets])
+        drawn = rng.multinomial(n, law / law.sum(), size=sets)
+        listed = [tuple(histogram) for histogram in drawn.tolist()]
+        weights = [1 / sets] * sets
+    below = above = 0.0
+    for histogram, weight in zip(listed, weights, strict=True):
+        low, high = method(histogram)
+        below += weight * (truth < low - _ROUNDING)
+        above += weight * (truth > high + _ROUNDING)
+    return below, above, exact
+
+
+def _probability(histogram: Histogram, law: NDArray[np.float64]) -> float:
+    logarithm = math.lgamma(sum(histogram) + 1)
+    for tasks, chance in zip(histogram, law.tolist(), strict=True):
+        if tasks:
+            logarithm += tasks * math.log(chance) - math.lgamma(tasks + 1)
+    return math.exp(logarithm)
+
+
+def study_rates(sets: int) -> None:
     """Print the coverage of pass@1 in every cell."""
-    for kind in kinds:
-        print(f"\n{kind}, {sets} sets per cell\n")
-        print(f"| tasks | rollouts | rate | {' | '.join(METHODS)} |")
-        print("|---|---|---|---|---|---|")
+    print("| kind | tasks | rollouts | rate | documented | ours | missed below, above | how |")
+    print("|---|---|---|---|---|---|---|---|")
+    for kind in KINDS:
         for n in TASKS:
             for k in ROLLOUTS:
                 for rate in RATES:
-                    cells = [f"{100 * share:.1f}" for share in coverage(kind, n, k, rate, sets)]
-                    print(f"| {n} | {k} | {rate} | {' | '.join(cells)} |", flush=True)
+                    law = passes(kind, k, rate)
+                    old = sum(misses(documented, law, n, rate, min(sets, 1000))[:2])
+                    below, above, exact = misses(ours, law, n, rate, sets)
+                    how = "exact" if exact else f"{sets} sets"
+                    print(
+                        f"| {kind} | {n} | {k} | {rate} | {100 * (1 - old):.1f} "
+                        f"| {100 * (1 - below - above):.1f} | {100 * below:.1f}, {100 * above:.1f} "
+                        f"| {how} |",
+                        flush=True,
+                    )
 
 
 def study_powers(sets: int) -> None:
-    """Print the coverage of pass^4 and pass@4, eight rollouts per task."""
-    print(f"\npass^4 and pass@4, k = 8 rollouts, {sets} sets per cell\n")
-    print("| kind | tasks | rate | pass^4 documented | ours | pass@4 documented | ours |")
-    print("|---|---|---|---|---|---|---|")
-    for kind in ("equal", "beta 0.3"):
+    """Print the coverage of pass^4; pass@4 at a rate is that of pass^4 at 1 less the rate."""
+    print(f"\npass^{POWER} of tasks with {ROLLOUTS_OF_POWERS} rollouts, {sets} sets\n")
+    print("| kind | tasks | rate | pass^4 | documented | ours |\n|---|---|---|---|---|---|")
+    for kind in KINDS:
         for n in TASKS:
             for rate in (0.1, 0.5, 0.9):
-                shares = _power_coverage(kind, n, rate, sets)
-                print(f"| {kind} | {n} | {rate} | {' | '.join(shares)} |", flush=True)
+                law, truth = _law_and_power(kind, rate)
+                shares = [
+                    f"{100 * (1 - sum(misses(method, law, n, truth, sets)[:2])):.1f}"
+                    for method in (documented_power, our_power)
+                ]
+                print(f"| {kind} | {n} | {rate} | {truth:.4f} | {' | '.join(shares)} |", flush=True)
 
 
-def _power_coverage(kind: str, n: int, rate: float, sets: int) -> list[str]:
-    rng = np.random.default_rng([7, n, round(rate * 10)])
-    many = KINDS[kind](np.random.default_rng(1), rate, (1, 2_000_000))
-    truth = {
-        "pass_pow_k": float((many**4).mean()),
-        "pass_at_k": float((1 - (1 - many) ** 4).mean()),
-    }
-    passes = rng.binomial(8, KINDS[kind](rng, rate, (sets, n)))
-    held = {f"{name}{end}": 0 for name in truth for end in ("_ci95", "_interval95")}
-    for passed in passes.tolist():
-        tally = Tally(8 * n, {place: Group(8, 8, c) for place, c in enumerate(passed)})
-        report = pass_rates(tally, k=4)
-        for key in held:
-            low, high = report[key]
-            held[key] += low <= truth[key.rsplit("_", 1)[0]] <= high
-    return [f"{100 * number / sets:.1f}" for number in held.values()]
+def _law_and_power(kind: str, rate: float) -> tuple[NDArray[np.float64], float]:
+    if rate <= 0.5:
+        return passes(kind, ROLLOUTS_OF_POWERS, rate), float(passes(kind, POWER, rate)[-1])
+    mirrored = passes(kind, ROLLOUTS_OF_POWERS, 1 - rate)[::-1]
+    return mirrored, float(passes(kind, POWER, 1 - rate)[0])
+
+
+@lru_cache(maxsize=1_000_000)
+def our_power(histogram: Histogram) -> Interval:
+    """Return the recommended interval of pass^4."""
+    passed = _tasks(histogram)
+    found = power_interval(passed, [len(histogram) - 1] * len(passed), POWER)
+    return found or Interval(0, 1)
+
+
+@lru_cache(maxsize=1_000_000)
+def documented_power(histogram: Histogram) -> Interval:
+    """Return the documented interval of pass^4."""
+    k = len(histogram) - 1
+    values = [math.comb(c, POWER) / math.comb(k, POWER) for c in _tasks(histogram)]
+    if values[0] == values[-1]:
+        return wilson_interval(values[0] * len(values), len(values)) or Interval(0, 1)
+    return bootstrap_interval(values) or Interval(0, 1)
 
 
 def study_few(sets: int) -> None:
     """Print the coverage of our interval for very few tasks."""
-    print(f"\nvery few tasks, four rollouts, {sets} sets per cell (ours)\n")
+    print("\nvery few tasks, four rollouts (ours, exact)\n")
     print("| kind | rate | 3 tasks | 5 tasks | 10 tasks |\n|---|---|---|---|---|")
-    for kind in ("equal", "beta 0.3"):
-        for rate in (0.1, 0.5):
-            cells = [f"{100 * coverage(kind, n, 4, rate, sets)[2]:.1f}" for n in (3, 5, 10)]
+    for kind in KINDS:
+        for rate in RATES:
+            law = passes(kind, 4, rate)
+            cells = [
+                f"{100 * (1 - sum(misses(ours, law, n, rate, sets)[:2])):.1f}" for n in (3, 5, 10)
+            ]
             print(f"| {kind} | {rate} | {' | '.join(cells)} |", flush=True)
 
 
@@ -174,12 +232,10 @@ def main() -> None:
     """Print all tables as Markdown."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", type=int, default=2000)
-    parser.add_argument("--other", type=int, default=500)
-    parser.add_argument("--powers", type=int, default=300)
+    parser.add_argument("--powers", type=int, default=500)
     chosen = parser.parse_args()
-    study_rates(["equal", "beta 0.1"], chosen.sets)
-    study_rates(["beta 0.3", "beta 0.5", "logit 1.5", "two kinds"], chosen.other)
-    study_few(chosen.other)
+    study_rates(chosen.sets)
+    study_few(chosen.sets)
     study_powers(chosen.powers)
 
 

@@ -12,6 +12,7 @@ from whileai_core.quality import (
     bootstrap_interval,
     jeffreys_interval,
     mean_interval,
+    power_interval,
     row_rate_interval,
     task_rate_interval,
     wilson_interval,
@@ -58,6 +59,7 @@ def test_nothing_has_no_interval() -> None:
     assert jeffreys_interval(0, 0) is None
     assert mean_interval([]) is None
     assert task_rate_interval([], []) is None
+    assert power_interval([], [], 4) is None
     assert row_rate_interval([], []) is None
     assert bootstrap_interval([0.0, 1.0]) is None
 
@@ -146,3 +148,61 @@ def test_covers_where_the_bootstrap_falls_short(rate: float, alike: bool) -> Non
         low, high = task_rate_interval(passed, [4] * 20) or (0, 1)
         covered += low <= rate <= high
     assert 0.925 <= covered / sets <= 0.985
+
+
+def ways_to_fall(tasks: int, outcomes: int) -> list[tuple[int, ...]]:
+    """How many tasks may have each outcome, every way there is."""
+    if outcomes == 1:
+        return [(tasks,)]
+    return [
+        (first, *rest)
+        for first in range(tasks + 1)
+        for rest in ways_to_fall(tasks - first, outcomes - 1)
+    ]
+
+
+def held(tasks: int, law: np.ndarray, truth: float, power: int = 1) -> float:
+    """The exact probability that the interval of such tasks holds the true value."""
+    share = 0.0
+    for ways in ways_to_fall(tasks, len(law)):
+        passed = [c for c, number in enumerate(ways) for _ in range(number)]
+        graded = [len(law) - 1] * tasks
+        found = (
+            task_rate_interval(passed, graded)
+            if power == 1
+            else power_interval(passed, graded, power)
+        )
+        assert found is not None
+        if found.low <= truth <= found.high:
+            share += stats.multinomial.pmf(ways, tasks, law)
+    return share
+
+
+@pytest.mark.parametrize("tasks", [20, 50, 200])
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
+def test_single_rollouts_are_covered_as_said(tasks: int, rate: float) -> None:
+    assert 0.93 < held(tasks, np.array([1 - rate, rate]), rate) < 0.97
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
+def test_tasks_that_differ_are_covered_as_said(rate: float) -> None:
+    law = stats.betabinom(2, 4 * rate, 4 * (1 - rate)).pmf(range(3))
+    assert 0.93 < held(20, law, rate) < 0.98
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
+def test_passing_twice_is_covered(rate: float) -> None:
+    beta = stats.beta(4 * rate, 4 * (1 - rate))
+    law = stats.betabinom(3, 4 * rate, 4 * (1 - rate)).pmf(range(4))
+    assert held(12, law, float(beta.moment(2)), power=2) > 0.93
+
+
+@settings(max_examples=30)
+@given(TASKS.filter(lambda tasks: min(n for _, n in tasks) > 1))
+def test_the_power_interval_holds_what_the_rows_show(tasks: list[tuple[int, int]]) -> None:
+    passed, graded = [c for c, _ in tasks], [n for _, n in tasks]
+    shown = sum(math.comb(c, 2) / math.comb(n, 2) for c, n in tasks) / len(tasks)
+    found = power_interval(passed, graded, 2)
+    assert found is not None
+    assert 0 <= found.low <= shown + 1e-9
+    assert shown - 1e-9 <= found.high <= 1

@@ -43,12 +43,54 @@ class _Grid(NamedTuple):
     spread_high: float
 
 
+class _Posterior(NamedTuple):
+    """What is known of mean and spread: a grid, its points, the fit and the mass at each."""
+
+    grid: _Grid
+    angles: NDArray[np.float64]
+    rho: NDArray[np.float64]
+    fit: NDArray[np.float64]
+    mass: NDArray[np.float64]
+
+
 def posterior_offsets(counts: TaskCounts, tail: float) -> tuple[float, float]:
     """Return how far below and above the best fit the mean pass rate may lie.
 
     Both are distances in arcsin √rate, the scale on which the spread of a rate is steady. `tail`
     is the probability left out on each side.
     """
+    found = _posterior(counts)
+    mass = found.mass.sum(axis=1)
+    best = _peak(found.angles, found.fit.max(axis=1))
+    if not any(counts.passed):
+        best = 0.0
+    elif list(counts.passed) == list(counts.graded):
+        best = _RIGHT_ANGLE
+    low, high = (_quantile(found.grid, mass, share) for share in (tail, 1 - tail))
+    return best - low, high - best
+
+
+def posterior_power(counts: TaskCounts, k: int, tail: float) -> tuple[float, float]:
+    """Return between what values the mean over tasks of (pass rate)^k may lie.
+
+    That is pass^k: a Beta(α, β) rate has the mean k-th power α(α+1)…(α+k-1) over the same
+    product of α + β.
+    """
+    import numpy as np
+
+    found = _posterior(counts)
+    total = 1 / found.rho[None, :] - 1
+    alpha = np.sin(found.angles[:, None]) ** 2 * total
+    powers = np.ones_like(alpha)
+    for step in range(k):
+        powers *= (alpha + step) / (total + step)
+    order = powers.argsort(axis=None)
+    below = np.cumsum(found.mass.ravel()[order])
+    low, high = np.interp((tail, 1 - tail), below / below[-1], powers.ravel()[order])
+    return float(low), float(high)
+
+
+def _posterior(counts: TaskCounts) -> _Posterior:
     import numpy as np
 
     grid = _Grid(0.0, _RIGHT_ANGLE, 0.0, _RIGHT_ANGLE)
@@ -64,13 +106,7 @@ def posterior_offsets(counts: TaskCounts, tail: float) -> tuple[float, float]:
         weight = fit - fit.max() + np.log(prior)
         if zoom < _ZOOMS:
             grid = _around_mass(grid, weight)
-    mass = np.exp(weight - weight.max()).sum(axis=1)
-    best = _peak(angles, fit.max(axis=1))
-    if not any(counts.passed):
-        best = 0.0
-    elif list(counts.passed) == list(counts.graded):
-        best = _RIGHT_ANGLE
-    return best - _quantile(grid, mass, tail), _quantile(grid, mass, 1 - tail) - best
+    return _Posterior(grid, angles, rho, fit, np.exp(weight - weight.max()))
 
 
 def _peak(places: NDArray[np.float64], heights: NDArray[np.float64]) -> float:

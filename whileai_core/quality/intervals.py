@@ -4,6 +4,7 @@
 - `jeffreys_interval`: the same from a Beta(½, ½) prior (Brown, Cai, DasGupta, 2001).
 - `bootstrap_interval`: percentile bootstrap over tasks, the documented interval.
 - `task_rate_interval`: the mean over tasks of their pass rates, the one to read.
+- `power_interval`: pass^k over tasks, the one to read; 1 less that of failures is pass@k.
 - `mean_interval`: the mean over tasks of any value between 0 and 1.
 - `row_rate_interval`: the share of rows that pass, where rows of a task go together.
 
@@ -17,7 +18,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from whileai_core.errors import InputError
-from whileai_core.quality.betabinomial import TaskCounts, posterior_offsets
+from whileai_core.quality.betabinomial import TaskCounts, posterior_offsets, posterior_power
 from whileai_core.quality.quantiles import beta_quantile, t_quantile
 
 if TYPE_CHECKING:
@@ -130,14 +131,41 @@ def task_rate_interval(passed: Sequence[int], graded: Sequence[int]) -> Interval
     seen = wilson_interval(mean * effective, effective)
     if seen is None:
         return None
-    below, above = posterior_offsets(
-        TaskCounts([c for c, _ in outcomes], [m for _, m in outcomes], list(outcomes.values())),
-        _TAIL,
-    )
+    below, above = posterior_offsets(_task_counts(outcomes), _TAIL)
     angle = math.asin(math.sqrt(mean))
     allowed_low = math.sin(max(0.0, angle - max(0.0, below))) ** 2
     allowed_high = math.sin(min(math.pi / 2, angle + max(0.0, above))) ** 2
     return Interval(min(seen.low, allowed_low), max(seen.high, allowed_high))
+
+
+def power_interval(passed: Sequence[int], graded: Sequence[int], k: int) -> Interval | None:
+    """Return the 95 % interval of the mean over tasks of the chance that k rows all pass.
+
+    On each side the wider of two: `mean_interval` of the chances the rows show (unbiased, see
+    `passrates`), and the Beta-binomial posterior (the chances a small sample may have missed:
+    where none of 20 tasks passes k times, some other task will).
+
+    Args:
+        passed: Passes of each task.
+        graded: Graded rows of each task, at least k.
+        k: How many rows have to pass.
+    """
+    outcomes = Counter(zip(passed, graded, strict=True))
+    seen = mean_interval(
+        [
+            math.comb(c, k) / math.comb(m, k)
+            for (c, m), times in outcomes.items()
+            for _ in range(times)
+        ]
+    )
+    if seen is None:
+        return None
+    low, high = posterior_power(_task_counts(outcomes), k, _TAIL)
+    return Interval(min(seen.low, low), max(seen.high, high))
+
+
+def _task_counts(outcomes: Counter[tuple[int, int]]) -> TaskCounts:
+    return TaskCounts([c for c, _ in outcomes], [m for _, m in outcomes], list(outcomes.values()))
 
 
 def row_rate_interval(passed: Sequence[int], graded: Sequence[int]) -> Interval | None:

@@ -17,7 +17,7 @@ from whileai_core.quality.intervals import (
     FEWEST_TASKS,
     Interval,
     bootstrap_interval,
-    mean_interval,
+    power_interval,
     task_rate_interval,
     wilson_interval,
 )
@@ -90,6 +90,7 @@ def pass_rates(
     rates = [group.rate for group in groups]
     reached, imputed = _reaching(groups, k, min_k, unanimous_short)
     all_pass, any_pass = _powers(reached, k)
+    all_pass_interval, any_pass_interval = _power_intervals(reached, k)
     passed, graded = [g.passed for g in groups], [g.graded for g in groups]
     report = PassRates(
         k=k,
@@ -107,8 +108,8 @@ def pass_rates(
         pass_at_k_ci95=_documented(any_pass),
         ci95_method=_documented_method(rates),
         interval95=_listed(task_rate_interval(passed, graded)),
-        pass_pow_k_interval95=_listed(mean_interval(all_pass)),
-        pass_at_k_interval95=_listed(mean_interval(any_pass)),
+        pass_pow_k_interval95=_listed(all_pass_interval),
+        pass_at_k_interval95=_listed(any_pass_interval),
         rows_ci95=_listed(wilson_interval(sum(passed), sum(graded))),
         recommended="interval95" if groups else None,
         common_k=_at_common_k(groups),
@@ -131,12 +132,13 @@ def _at_common_k(groups: list[Group]) -> dict[str, Any] | None:
     k = sizes[(len(sizes) + 1) // 2 - 1]
     reached = [group for group in groups if group.graded >= k]
     all_pass, any_pass = _powers(reached, k)
+    all_pass_interval, any_pass_interval = _power_intervals(reached, k)
     return {
         "k": k,
         "pass_pow_k": _mean(all_pass),
-        "pass_pow_k_interval95": _listed(mean_interval(all_pass)),
+        "pass_pow_k_interval95": _listed(all_pass_interval),
         "pass_at_k": _mean(any_pass),
-        "pass_at_k_interval95": _listed(mean_interval(any_pass)),
+        "pass_at_k_interval95": _listed(any_pass_interval),
         "n_groups_at_k": len(reached),
     }
 
@@ -147,6 +149,14 @@ def _powers(groups: list[Group], k: int) -> tuple[list[float], list[float]]:
         [_chance(group.passed, group.graded, k) for group in groups],
         [1 - _chance(group.graded - group.passed, group.graded, k) for group in groups],
     )
+
+
+def _power_intervals(groups: list[Group], k: int) -> tuple[Interval | None, Interval | None]:
+    """Return the intervals of pass^k and pass@k; of the latter by way of rows that all fail."""
+    graded = [group.graded for group in groups]
+    all_pass = power_interval([group.passed for group in groups], graded, k)
+    all_fail = power_interval([group.graded - group.passed for group in groups], graded, k)
+    return all_pass, None if all_fail is None else Interval(1 - all_fail.high, 1 - all_fail.low)
 
 
 def _reaching(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _SHUFFLED_AT_ONCE = 4_000_000  # numbers
 _GROUPS_AT_ONCE = 256
+_LONGEST = 50  # rows of a task of which all orders are listed
 
 
 class Grouping(NamedTuple):
@@ -80,6 +81,52 @@ def shuffles(
             rng.permuted(drawn, axis=-1, out=drawn)
             block[:, where] = drawn
         yield block
+
+
+def all_orders(
+    grouping: Grouping, rewards: NDArray[np.float64], most: int
+) -> NDArray[np.float32] | None:
+    """Return centred rewards of length 1 in every order inside tasks; None if there are too many.
+
+    One row per order, the given one among them; rewards that are equal are not told apart.
+
+    Args:
+        grouping: The tasks.
+        rewards: The rewards, in the grouping's order.
+        most: How many orders there may be.
+    """
+    import numpy as np
+
+    centred = grouping.centred(rewards)
+    unit = centred / math.sqrt(float((centred**2).sum()))
+    ends = (grouping.starts + grouping.sizes).tolist()
+    found = np.zeros((1, 0))
+    for start, end in zip(grouping.starts.tolist(), ends, strict=True):
+        values = sorted(unit[start:end].tolist())
+        if values[0] == values[-1]:
+            orders: list[tuple[float, ...]] | None = [tuple(values)]
+        else:
+            orders = _orders(values, most // len(found)) if len(values) <= _LONGEST else None
+        if orders is None:
+            return None
+        each, task = np.repeat(found, len(orders), axis=0), np.tile(orders, (len(found), 1))
+        found = np.concatenate((each, task), axis=1)
+    return found.astype(np.float32)
+
+
+def _orders(values: list[float], most: int) -> list[tuple[float, ...]] | None:
+    """Return the distinct orders of sorted values, None if they are more than `most`."""
+    if not values:
+        return [()] if most else None
+    found: list[tuple[float, ...]] = []
+    for place, value in enumerate(values):
+        if place and value == values[place - 1]:
+            continue
+        rest = _orders(values[:place] + values[place + 1 :], most - len(found))
+        if rest is None:
+            return None
+        found += [(value, *order) for order in rest]
+    return found
 
 
 class Conjunctions:

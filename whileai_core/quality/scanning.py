@@ -11,6 +11,7 @@ from whileai_core.quality.facts import facts_of
 from whileai_core.quality.grades import grade_of
 from whileai_core.quality.permutation import (
     Conjunctions,
+    all_orders,
     grouping_of,
     shuffles,
     shuffles_in_turn,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 SAME = 0.999  # correlation from which two columns are one signal
 _SMALL = 2000  # rows up to which shuffles cost next to nothing
 _SHUFFLES = ((100, 2000), (_SMALL, 1000))  # up to how many rows, how many; beyond: `n_perm`
+_MOST_ORDERS = 2000  # up to which all orders of the rewards are looked at instead of shuffles
+_TIE = 2e-6  # between strengths that are the same in single precision
 _RANK_DIGITS = 6
 _TASKS_NAMED = 5
 _ROUNDING = 1e-9
@@ -250,10 +253,13 @@ class Scan:
     ) -> tuple[float | None, float]:
         """Return the documented floor, None without a documented column, and the calibrated one."""
         small = len(self.rows) <= _SMALL
+        every = all_orders(self.grouping, self._rewards, _MOST_ORDERS) if small else None
         wanted = (shuffled for rows, shuffled in _SHUFFLES if len(self.rows) <= rows)
         number = max(n_perm, next(wanted, n_perm))
         chance = strongest_by_chance(
-            shuffles(self.grouping, self._rewards, number, seed),
+            shuffles(self.grouping, self._rewards, number, seed)
+            if every is None
+            else iter([every]),
             self._unit,
             self._documented,
             binary=self._binary,
@@ -261,7 +267,10 @@ class Scan:
             seeds=search.seeds,
             least=search.least,
         )
-        calibrated = float(chance.whole[-_allowed_above(number, alpha)])
+        if every is None:
+            calibrated = float(chance.whole[-_allowed_above(number, alpha)])
+        else:  # the share of orders that do as well as the rewards found is exact
+            calibrated = float(chance.whole[-int(alpha * len(every)) - 1]) + _TIE
         if not self._documented.any():
             return None, calibrated
         if small:
