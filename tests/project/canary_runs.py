@@ -114,9 +114,12 @@ async def bad_runs() -> None:
         await must_fail("an upload that fails", lambda: night(agent="faulty"))
     for name in ("database", "odd database", "mangled database"):
         url = MARKS[f"{name} url"]
-        with environment(WHILEAI_LEDGER_URL=url):
+        shared = Path(os.environ["WHILEAI_HOME"], "shared").as_uri()
+        with environment(WHILEAI_LEDGER_URL=url, WHILEAI_STORE_URL=shared):
             await must_fail(f"a ledger at {name}", lambda: night(agent="ledger"))
-        with environment(WHILEAI_API_URL=None, WHILEAI_API_KEY=None, WHILEAI_GATE_DATABASE_URL=url):
+        fresh = f"{os.environ['WHILEAI_HOME']}-fresh"  # no stored key, so the embedded gate
+        away = {"WHILEAI_API_URL": None, "WHILEAI_API_KEY": None, "WHILEAI_HOME": fresh}
+        with environment(**away, WHILEAI_GATE_DATABASE_URL=url):
             await must_fail(f"a gate at {name}", core.datasets)
     climb = {"name": "canary", "tools": "whileai_core.simulation.demo:TOOLS", "budget": 4}
     say(await hill_climb(agent="openai:some-model", **climb))

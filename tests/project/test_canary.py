@@ -181,7 +181,7 @@ def evidence(tmp_path_factory: pytest.TempPathFactory) -> Any:
         "bad url": f"https://kim:{password}@127.0.0.1:9",
         "database url": f"postgresql://kim:{password}@127.0.0.1:9/traces",
         "odd database url": f"postgresql://kim:x@{password}@127.0.0.1:9/traces",
-        "mangled database url": f"postgresql://kim:x:{password}/y@127.0.0.1:nine/traces",
+        "mangled database url": f"postgresql://kim:x@y:{password}@127.0.0.1/traces",
     }
     write_traces(folder / "in")
     (folder / "home").mkdir()
@@ -259,6 +259,9 @@ def spellings(mark: str) -> list[bytes]:
 def test_no_secret_is_in_what_was_said(evidence: Evidence) -> None:
     logs = {path.name: path.read_text("utf-8") for path in evidence.folder.glob("*.log")}
     assert all(evidence.said.values())
+    assert "-> 401" in logs["gate.log"]
+    assert "a ledger at odd database failed: SettingsError" in evidence.said["runs"]
+    assert "a gate at mangled database failed: SettingsError" in evidence.said["runs"]
     for where, text in {**evidence.said, **logs}.items():
         for kind, mark in {**evidence.marks, **IN_TRACES}.items():
             for spelling in spellings(mark):

@@ -11,10 +11,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import anyio
-from sqlalchemy import URL, event, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy import URL, event
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 
+from whileai_core.dburl import parse_database_url
 from whileai_core.errors import MissingExtra, SettingsError
 
 if TYPE_CHECKING:
@@ -42,14 +42,7 @@ def database_url(settings: GateSettings) -> URL:
     """
     if settings.database_url is None:
         return URL.create(_DRIVERS["sqlite"], database=str(settings.folder / "gate.db"))
-    try:
-        url = make_url(settings.database_url)
-    except ArgumentError:
-        # The text may hold a password, so it is not repeated.
-        raise SettingsError(
-            "WHILEAI_GATE_DATABASE_URL is not a database URL; write it as "
-            "sqlite:////folder/gate.db or postgresql://user@host/database"
-        ) from None
+    url = parse_database_url(settings.database_url, setting="WHILEAI_GATE_DATABASE_URL")
     driver = _DRIVERS.get(url.get_backend_name())
     if driver is None:
         raise SettingsError(

@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from whileai_core import jsonio
+from whileai_core.dburl import parse_database_url
 from whileai_core.errors import MissingExtra, StoreError
 from whileai_core.ingest.ledger_tables import INSERTS, TABLES
 
@@ -299,7 +300,8 @@ class Ledger:
 
             Path(self._path).parent.mkdir(parents=True, exist_ok=True)
         try:
-            engine = create_engine(_with_driver(self._url), pool_pre_ping=self.on_server)
+            url = parse_database_url(_with_driver(self._url), setting="the ledger's URL")
+            engine = create_engine(url, pool_pre_ping=self.on_server, hide_parameters=True)
         except ModuleNotFoundError as error:
             raise MissingExtra(
                 f"the ledger's database needs {error.name}; install whileai-pipelines[postgres]"
