@@ -160,7 +160,9 @@ class Climb:
     async def _measure(self, number: int) -> dict[str, Any]:
         if number > 1:
             tasks = self._rows("round-1/held")
-            return await self._held(number, tasks=tasks, repeats=self.plan.repeats)
+            return await self._held(
+                number, tasks=tasks, repeats=self.plan.repeats, budget=max(1, len(tasks))
+            )
         return await self._held(
             number,
             traces=self._flaws(1) or self._flaws(0) or None,
