@@ -124,7 +124,7 @@ class Driver:
         self._browser = browser
 
     @contextlib.contextmanager
-    def window(self, *, scripts: bool = True) -> Iterator[Browser]:
+    def window(self, *flags: str, scripts: bool = True) -> Iterator[Browser]:
         """Open a window with a fresh profile, with or without JavaScript in pages."""
         options: dict[str, Any] = {
             "binary": self._browser,
@@ -135,6 +135,7 @@ class Driver:
                 "--disable-dev-shm-usage",
                 "--disable-gpu",
                 "--window-size=1280,900",
+                *flags,
             ],
         }
         if not scripts:

@@ -100,3 +100,15 @@ def test_a_form_on_another_site_signs_nobody_in(
         browser.click("button")
         assert browser.shows("sent from another site")
         assert browser.cookies() == {}
+
+
+def test_over_plain_http_from_another_machine(driver: Driver, served: Served, user: User) -> None:
+    # To a name that is not this machine's browsers tell less of where a form comes from.
+    origin = served.origin.replace("127.0.0.1", "gate.test")
+    with driver.window("--host-resolver-rules=MAP gate.test 127.0.0.1") as browser:
+        browser.open(f"{origin}/")
+        browser.type("input[name=key]", user.key)
+        browser.click(".sign-in button")
+        assert browser.shows("Sign out")
+        browser.click("header form button")
+        assert browser.shows("Account key or session token")

@@ -241,7 +241,8 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites(visitor: Visitor, user:
 def test_behind_https_the_cookie_is_secure(serve_with: Any) -> None:
     gate = serve_with(origin="https://gate.example")
     with httpx.Client(base_url=gate.origin) as http:
-        reply = http.post("/sign-in", data={"key": gate.user().key})
+        headers = {"Origin": "https://gate.example"}
+        reply = http.post("/sign-in", data={"key": gate.user().key}, headers=headers)
         assert "secure" in reply.headers["set-cookie"].lower()
 
 
@@ -295,6 +296,8 @@ def test_a_bad_key_is_refused_unseen(visitor: Visitor, key: Any) -> None:
         {"Sec-Fetch-Site": "same-site"},
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
+        {"Origin": ""},
+        {"Origin": "http://["},
     ],
 )
 def test_forms_of_other_sites_are_refused(

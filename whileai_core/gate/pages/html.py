@@ -36,7 +36,8 @@ def _headers() -> dict[str, str]:
     return {
         "Content-Security-Policy": _POLICY.format(style=style),
         "Cache-Control": "no-store",
-        "Referrer-Policy": "no-referrer",
+        # Not `no-referrer`: with that, browsers hide also from us which page sent a form.
+        "Referrer-Policy": "same-origin",
         "X-Content-Type-Options": "nosniff",
     }
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import hmac
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from starlette.exceptions import HTTPException
 
@@ -108,9 +108,14 @@ async def read_form(request: Request, viewer: Viewer | None = None) -> dict[str,
 
 
 def _is_from_here(request: Request) -> bool:
-    """Tell whether a browser says that one of our pages sent this; other programs say nothing."""
+    """Tell whether a browser says that one of our pages sent this; other programs say nothing.
+
+    Over plain http to other machines browsers name the origin only.
+    """
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site in {"same-origin", "none"}
     origin = request.headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == request.headers.get("host", "")
+    own = gate_of(request).settings.origin
+    ours = {own, *(f"{scheme}://{request.headers.get('host')}" for scheme in ("http", "https"))}
+    return origin is None or origin in ours
