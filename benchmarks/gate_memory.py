@@ -68,7 +68,7 @@ def _rows(megabytes: int) -> Iterator[dict[str, Any]]:
     made = 0
     while made < megabytes * 1_000_000:
         row = {"prompt": f"Rain {made}?", "steps": [], "final_text": text, "reward": made % 2}
-        made += 1010
+        made += 1000
         yield row
 
 
