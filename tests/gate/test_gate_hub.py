@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -372,3 +373,19 @@ def test_it_is_the_same_on_every_database(other_user: User, hub: LocalHub) -> No
     other_user.call("POST", f"/runs/{run}/hf-publish", 202)
     assert wait(other_user, f"/runs/{run}")["status"] == "done"
     other_user.call("DELETE", f"/runs/{run}", 200)
+
+
+def test_a_gate_that_stops_leaves_its_jobs_to_the_next(
+    patience: None, hub: LocalHub, tmp_path: Path
+) -> None:
+    settings = GateSettings(folder=tmp_path)
+    asked = threading.Event()
+    hub.fail("GET", "/api/whoami-v2", do="wait", seconds=1.5, call=asked.set)
+    with Served(settings) as gate:
+        user = gate.user()
+        dataset = user.push(DATA, name="left")
+        user.call("POST", f"/datasets/{dataset}/hf-publish", 202)
+        assert asked.wait(10)
+    with Served(settings) as gate:
+        assert wait(User(gate.http, user.key), f"/datasets/{dataset}")["status"] == "done"
+    assert len(hub.dataset("kim/left").titles) == 1

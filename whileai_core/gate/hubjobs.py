@@ -52,6 +52,7 @@ PUBLISH, PUBLISH_RUN, IMPORT = "hf-publish", "hf-publish-run", "hf-import"
 PUSHING, DONE, ERROR = "pushing", "done", "error"
 MOST_ATTEMPTS = 4
 AT_ONCE = 3
+_TOO_LATE = "it took so long that its data was given up; import it again"
 _INTERNAL = "the gate failed on this; its log has the reason"
 
 _log = logging.getLogger(__name__)
@@ -169,10 +170,11 @@ async def import_dataset(gate: Gate, claim: Claim) -> None:
         filled, error = await _attempt(gate, claim, work)
         async with gate.database.write() as session:
             dataset = await _find(session, Dataset, asked, lock=True)
-            linked = filled is not None and dataset is not None
-            if linked and filled is not None and dataset is not None:
-                await _link(session, dataset, key, filled)
-            elif dataset is not None:
+            linked = False
+            if dataset is not None and filled is not None:
+                linked = await _link(session, dataset, key, filled)
+                error = None if linked else _TOO_LATE
+            if dataset is not None and not linked:
                 dataset.status = FAILED
                 dataset.hf_import = (dataset.hf_import or {}) | {"error": error}
             await claim.finish(session)
@@ -333,10 +335,11 @@ class _Filled:
         self.sha256.update(line)
 
 
-async def _link(session: AsyncSession, dataset: Dataset, key: str, filled: _Filled) -> None:
-    assert filled.imported is not None  # noqa: S101  set before the blob was committed
-    await note_linked(session, key)
-    rows = filled.imported.rows
+async def _link(session: AsyncSession, dataset: Dataset, key: str, filled: _Filled) -> bool:
+    """Make the blob the dataset's data; say whether that was still possible."""
+    if filled.imported is None or not await note_linked(session, key):
+        return False
+    found = filled.imported
     session.add(
         Part(
             dataset_number=dataset.number,
@@ -344,14 +347,15 @@ async def _link(session: AsyncSession, dataset: Dataset, key: str, filled: _Fill
             blob_key=key,
             size_bytes=filled.size,
             sha256=filled.sha256.hexdigest(),
-            rows=rows,
+            rows=found.rows,
         )
     )
-    dataset.status, dataset.rows, dataset.size_bytes = READY, rows, filled.size
-    found: Json = {"commit": filled.imported.revision, "rejected": filled.imported.rejected}
-    if filled.imported.reason is not None:
-        found["reason"] = filled.imported.reason
-    dataset.hf_import = (dataset.hf_import or {}) | found
+    dataset.status, dataset.rows, dataset.size_bytes = READY, found.rows, filled.size
+    about: Json = {"commit": found.revision, "rejected": found.rejected}
+    if found.reason is not None:
+        about["reason"] = found.reason
+    dataset.hf_import = (dataset.hf_import or {}) | about
+    return True
 
 
 HANDLERS = {PUBLISH: publish_dataset, PUBLISH_RUN: publish_adapter, IMPORT: import_dataset}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias, cast
 from urllib.parse import urlsplit
 
-from whileai_core.errors import NotFound, Refused
+from whileai_core.errors import Refused
 from whileai_core.hub.account import HUB
 from whileai_core.hub.failures import calling
 
@@ -234,14 +234,6 @@ class Hub:
             self._api.delete_tag(repo.id, tag=name, repo_type=repo.kind)
         except RevisionNotFoundError:  # an attempt before this one has done it
             return
-
-
-def exists(hub: Hub, repo_id: str, kind: Kind) -> Repo | None:
-    """Return a repository, or None where there is none."""
-    try:
-        return hub.repo(repo_id, kind)
-    except NotFound:
-        return None
 
 
 def _new_api(account: Account) -> HfApi:
