@@ -34,13 +34,15 @@ def automations(served):
 @pytest.fixture(scope="module", autouse=True)
 def silent_run(served):
     """A run that said it lives, and then nothing; ten seconds stand for nine minutes."""
-    automation = automations(served)["whileai: a run that fell silent has crashed"]
-    kept = ("name", "description", "enabled", "trigger", "actions")
-    sooner = {key: automation[key] for key in kept}
-    sooner["trigger"]["within"] = 10
-    served.ask("PUT", f"automations/{automation['id']}", sooner)
     flow = served.post("flows/", {"name": "nightly"})["id"]
     run = served.post("flow_runs/", {"flow_id": flow, "state": {"type": "RUNNING"}})
+    automation = automations(served)["whileai: a run that fell silent has crashed"]
+    trigger = automation["trigger"] | {
+        "within": 10,
+        "match": {"prefect.resource.id": f"prefect.flow-run.{run['id']}"},
+    }
+    sooner = {"name": "sooner", "trigger": trigger, "actions": automation["actions"]}
+    served.post("automations/", sooner)
     heartbeat = {
         "id": str(uuid4()),
         "occurred": datetime.now(UTC).isoformat(),
