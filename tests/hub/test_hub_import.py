@@ -162,6 +162,11 @@ configs:
             take(hub, **wanted)
 
 
+def test_a_broken_readme_does_not_keep_data_from_being_read(server: LocalHub, hub: Hub) -> None:
+    server.put(REPO, {"README.md": b"---\n: bad: [\n---\n", "train.jsonl": jsonl(CHAT)})
+    assert prompts(hub) == ASKS
+
+
 def test_names_say_it_where_the_readme_does_not(server: LocalHub, hub: Hub) -> None:
     files = {
         "my_training_part1.jsonl": jsonl(CHAT[:1]),

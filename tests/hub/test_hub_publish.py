@@ -103,6 +103,17 @@ def test_files_and_words_of_others_stay(server: LocalHub, hub: Hub, tmp_path: Pa
     assert 'load_dataset("kim/orders", "whileai", split="train")' in text
 
 
+@pytest.mark.parametrize("metadata", [b": bad: [", b"- a", b"text"])
+def test_a_readme_that_cannot_be_read_is_not_written_over(
+    server: LocalHub, hub: Hub, metadata: bytes
+) -> None:
+    repo = server.put(REPO, {"README.md": b"---\n" + metadata + b"\n---\n# By hand\n"})
+    before = repo.head.id
+    with pytest.raises(InputError, match="mend it on the Hub"):
+        publish(hub, publication(), REPO, private=False)
+    assert repo.head.id == before
+
+
 def test_what_a_readme_said_of_former_columns_is_dropped(
     server: LocalHub, hub: Hub, tmp_path: Path
 ) -> None:

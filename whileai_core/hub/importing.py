@@ -93,7 +93,10 @@ def import_rows(hub: Hub, wanted: Wanted, write: Callable[[bytes], object]) -> I
 
 
 def _files(hub: Hub, repo: Repo, wanted: Wanted) -> list[str]:
-    metadata, _ = parts_of(hub.read(repo, README))
+    try:
+        metadata, _ = parts_of(hub.read(repo, README))
+    except InputError:  # names will have to do
+        metadata = {}
     return split_files(repo, metadata.get("configs"), wanted.config, wanted.split)
 
 

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
+from whileai_core.errors import InputError
+
 NAME = "README.md"
 _BEGIN, _END = "<!-- whileai:begin -->", "<!-- whileai:end -->"
 _LONGEST = 2000
 
 
 def parts_of(readme: bytes | None) -> tuple[dict[str, Any], str]:
-    """Return the metadata and the text of a README; unreadable metadata counts as none."""
+    """Return the metadata and the text of a README.
+
+    Raises:
+        InputError: The metadata is no YAML, or no mapping.
+    """
+    import yaml
     from huggingface_hub import RepoCard
 
-    text = (readme or b"").decode("utf-8", "replace")
+    text = (readme or b"").decode("utf-8-sig", "replace")
     if not text.startswith("---"):
         return {}, text
-    card: Any = RepoCard(text, ignore_metadata_errors=True)
+    try:
+        card: Any = RepoCard(text, ignore_metadata_errors=True)
+    except (yaml.YAMLError, ValueError):
+        raise InputError(
+            f"the metadata at the top of {NAME} cannot be read; mend it on the Hub, then run again"
+        ) from None
     return card.data.to_dict(), card.text
 
 
