@@ -46,7 +46,21 @@ NIGHTLY = {
     "all pushed, nothing remembered": Moment(_LEDGER, "commit", 1, "before"),
     "all remembered": Moment(_LEDGER, "commit", 1, "after"),
 }
-MOMENTS = {"nightly": NIGHTLY}
+_JOURNAL = "whileai_core.climb.journal:Journal"
+_CHECKPOINT = "whileai_core.simulation.checkpoint:Checkpoint"
+HILL_CLIMB = {
+    "climb begun": Moment(_JOURNAL, "sweep", 1, "before"),
+    "start known": Moment(_JOURNAL, "write", 1, "after"),
+    "round 1 half rolled out": Moment(_CHECKPOINT, "add_row", 20, "after"),
+    "round 1 rolled out, not kept": Moment(_JOURNAL, "write", 2, "before"),
+    "round 1 graded": Moment(_JOURNAL, "write", 3, "after"),
+    "round 1 created": Moment(_TRANSPORT, "post", 1, "after"),
+    "round 1 pushed, not remembered": Moment(_JOURNAL, "write", 4, "before"),
+    "round 1 half measured": Moment(_CHECKPOINT, "add_row", 80, "after"),
+    "round 1 done": Moment(_JOURNAL, "write", 7, "after"),
+    "round 2 created": Moment(_TRANSPORT, "post", 3, "after"),
+}
+MOMENTS = {"nightly": NIGHTLY, "hill-climb": HILL_CLIMB}
 
 
 def arm(moment: Moment, strike: Callable[[], None]) -> None:
@@ -104,6 +118,7 @@ def _deal(path: Path, order: dict[str, Any], moment: str) -> None:
 if "RECOVERY_ORDER" in os.environ:
     _obey(Path(os.environ["RECOVERY_ORDER"]))
 
-from flows.nightly import nightly  # noqa: E402 - armed before the flow looks anything up
+from flows.hill_climb import hill_climb  # noqa: E402 - armed before it looks anything up
+from flows.nightly import nightly  # noqa: E402
 
-__all__ = ["MOMENTS", "Moment", "arm", "nightly"]
+__all__ = ["MOMENTS", "NIGHTLY", "Moment", "arm", "hill_climb", "nightly"]

@@ -1,6 +1,6 @@
 """SIGKILL of each program at each moment of a run, and what is left when it has run again.
 
-    python -m benchmarks.recovery [--flow nightly] [--victims flow gate …] [--moments 0 4 …]
+    python -m benchmarks.recovery [--flow hill-climb] [--victims flow gate …] [--moments 0 4 …]
 
 A Prefect server, a worker and a gate run as they do in production, and a deployment of the flow.
 Per case: a run is begun, the victim is killed at the moment, started again, and where the run did
@@ -41,6 +41,7 @@ PATIENCE = 120.0  # seconds for anything to happen
 DOWN = 1.0  # seconds a killed program stays away
 _POOL = "recovery"
 _LISTENER = "listener"
+_SCORED_BY = "scoring_run_id"
 _SPEED = {
     "PREFECT_WORKER_QUERY_SECONDS": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -55,11 +56,13 @@ class Scenario:
     Attributes:
         flow: Its name in `benchmarks.armed`, which has the moments.
         prepare: Writes the inputs into a folder and returns the run's parameters.
+        announces: Whether it announces its datasets.
         environment: What the run needs beside home and platform.
     """
 
     flow: str
     prepare: Callable[[Path], dict[str, Any]]
+    announces: bool = True
     environment: dict[str, str] = field(default_factory=dict)
 
 
@@ -82,7 +85,23 @@ def _nightly(folder: Path) -> dict[str, Any]:
     }
 
 
-SCENARIOS = {"nightly": Scenario("nightly", _nightly)}
+def _hill_climb(_folder: Path) -> dict[str, Any]:
+    """The demo: an agent with a flaw, which is found, aimed at and mended; no model is asked."""
+    demo = "whileai_core.simulation.demo"
+    return {
+        "name": "shop",
+        "agent": f"{demo}:flawed_agent",
+        "tools": f"{demo}:TOOLS",
+        "improver": f"{demo}:improver",
+        "budget": 64,
+        "holdout_tasks": 12,
+    }
+
+
+SCENARIOS = {
+    "nightly": Scenario("nightly", _nightly),
+    "hill-climb": Scenario("hill-climb", _hill_climb, announces=False),
+}
 
 
 class Stage:
@@ -313,7 +332,8 @@ def run_case(
             raise SystemExit(f"{blows}: runs end with {last}, see {stage.folder}")
         commands += 1
         last = _wait_for_end(stage, stage.begin(deployment, parameters, env), folder)
-    return Outcome(held(stage, folder, key), first, commands, left(folder))
+    state = held(stage, folder, key, announced=scenario.announces)
+    return Outcome(state, first, commands, left(folder))
 
 
 def _wait_for_end(stage: Stage, run: str, folder: Path) -> str:
@@ -348,7 +368,7 @@ def held(stage: Stage, folder: Path, key: str, *, announced: bool = True) -> dic
                 str(entry["purpose"]),
                 entry["status"],
                 names.get(entry["parentDatasetId"] or ""),
-                json.dumps(sync.pull(entry["datasetId"], api_key=key), sort_keys=True),
+                [_timeless(row) for row in sync.pull(entry["datasetId"], api_key=key)],
             )
             for entry in listing
         )
@@ -361,6 +381,12 @@ def held(stage: Stage, folder: Path, key: str, *, announced: bool = True) -> dic
     if announced:
         state["announced"] = sorted(names[identity] for identity in stage.announced(set(names)))
     return state
+
+
+def _timeless(row: dict[str, Any]) -> str:
+    """Return a row as text, without when it was made and by which run it was graded."""
+    lineage = {key: row["lineage"][key] for key in row.get("lineage", ()) if key != _SCORED_BY}
+    return json.dumps({**row, "ts": None, "lineage": lineage}, sort_keys=True)
 
 
 def _difference(expected: Outcome, found: Outcome) -> str:
