@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -211,3 +214,38 @@ def test_the_datasets_library_loads_a_repository(
     assert [row["steps"][0]["arguments"]["x"] for row in loaded["train"].skip(3)] == [
         1, "1", 1.5, True, None, [1, "a"], {"y": {"z": str(2**80)}}, 0.30000000000000004,
     ]  # fmt: skip
+
+
+_LOAD = """
+import json
+import os
+import subprocess
+import sys
+from datasets import load_dataset
+loaded = load_dataset("kim/orders")
+streamed = load_dataset("kim/orders", split="train", streaming=True)
+print(json.dumps({split: list(rows["row_json"]) for split, rows in loaded.items()}))
+print(json.dumps([row["row_json"] for row in streamed]))
+"""
+
+
+def test_the_datasets_library_loads_it_from_the_hub(
+    server: LocalHub, hub: Hub, tmp_path: Path
+) -> None:
+    pytest.importorskip("datasets")
+    publish(hub, publication(), "kim/orders", private=True)
+    publish(hub, publication("ds_h", "holdout", ROWS[2:]), "kim/orders", private=True)
+    # The library reads its settings when it is imported.
+    own = {"HF_HOME": str(tmp_path), "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", _LOAD],
+        env=os.environ | own,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stderr
+    whole, streamed = map(json.loads, done.stdout.splitlines())
+    assert whole == {"train": texts(ROWS), "holdout": texts(ROWS[2:])}
+    assert streamed == texts(ROWS)
