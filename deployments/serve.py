@@ -11,6 +11,11 @@ from flows import _prefect_defaults
 from whileai_core.settings import get_settings
 
 _POOL = "local"
+_WORKER = "serve"
+_LEFTOVERS = f"""
+from whileai_core.cli.source_root import load_module
+load_module("deployments.leftovers").main({_POOL!r}, {_WORKER!r})
+"""
 _UNLESS_SET = {
     "PREFECT_WORKER_QUERY_SECONDS": "5",  # so that a run starts soon after it is due
     "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",  # those of 90 days ago
@@ -62,7 +67,7 @@ def serve(addresses: Addresses) -> None:
     )
     worker = Program(
         "the worker",
-        [*prefect, "worker", "start", "--pool", _POOL, "--name", "serve"],
+        [*prefect, "worker", "start", "--pool", _POOL, "--name", _WORKER],
         logs / "worker.log",
     )
     supervisor = Supervisor(_environment(addresses))
@@ -71,6 +76,7 @@ def serve(addresses: Addresses) -> None:
         supervisor.start(server)
         supervisor.start(gate)
         supervisor.run([*ours, "deploy"], "registering the flows")
+        supervisor.run([sys.executable, "-c", _LEFTOVERS], "ending what an earlier stop left")
         supervisor.start(worker)
         say(f"runs      {addresses.prefect}")
         say(f"datasets  {addresses.gate}")

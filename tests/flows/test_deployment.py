@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
@@ -198,6 +199,20 @@ def test_notifications_are_there_once_a_block_is_named_and_none_twice(served):
     assert len(names) == len(set(names))
     told = ("failed runs", "late runs", "missing workers", "refused gates")
     assert {f"whileai: tell of {what}" for what in told} <= set(names)
+
+
+def test_what_a_stop_left_running_is_crashed_at_the_next_start(served):
+    deployment = served.get("deployments/name/hub-import/import")["id"]
+    left = served.post(
+        f"deployments/{deployment}/create_flow_run",
+        {"parameters": {"repo": "a/b"}, "state": {"type": "RUNNING"}},
+    )["id"]
+    served.patch(f"flow_runs/{left}", {"infrastructure_pid": str(2**30)})
+    code = "from deployments.leftovers import main; main('local', 'serve')"
+    environment = served.environment | {"PREFECT_API_URL": served.api}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=100)
+    state = served.ended(left)["state"]
+    assert (state["type"], "Run it again" in state["message"]) == ("CRASHED", True)
 
 
 def test_what_dies_is_started_again(served):
