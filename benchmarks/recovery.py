@@ -161,7 +161,7 @@ class Stage:
         commands = {
             "server": [*prefect, "server", "start", *at, str(self.ports["server"]), "--no-ui"],
             "gate": [*ours, "gate", "serve", *at, str(self.ports["gate"])],
-            "worker": [*prefect, "worker", "start", "--pool", _POOL, "--name", "only"],
+            "worker": [*prefect, "worker", "start", "--pool", _POOL, "--type", "process"],
         }
         with (self.folder / f"{name}.log").open("ab") as log:
             self._processes[name] = subprocess.Popen(

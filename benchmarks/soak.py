@@ -74,6 +74,7 @@ class Traffic:
 
     folder: Path
     rng: random.Random
+    nights: int
     rows: set[str] = field(default_factory=set)
     broken: set[str] = field(default_factory=set)
     late: dict[str, str] = field(default_factory=dict)
@@ -89,7 +90,8 @@ class Traffic:
         rows = [self._row() for _ in range(self.rng.randint(8, 16))]
         chats = [self._chat() for _ in range(self.rng.randint(4, 8))]
         self._file(number, "rows.jsonl", [*rows, *self._unreadable(0.4)])
-        self._file(number, "chats.jsonl.gz", chats, cut=self.rng.random() < 0.1)
+        cut = self.rng.random() < 0.1 and number < self.nights - 3  # the rest is to come
+        self._file(number, "chats.jsonl.gz", chats, cut=cut)
         self._file(number, "spans.jsonl", self._spans(number))
         if self.rng.random() < 0.3:  # the same bytes under another name
             shutil.copy(
@@ -340,7 +342,7 @@ def soak(folder: Path, *, nights: int, seed: int, say: Callable[[str], None] = p
     rng = random.Random(seed)
     inbox = folder / "in"
     inbox.mkdir(parents=True)
-    traffic = Traffic(inbox, random.Random(seed + 1))
+    traffic = Traffic(inbox, random.Random(seed + 1), nights)
     report = Report()
     home = folder / "home"
     prefect_home = Path(os.environ.get("PREFECT_HOME", folder))
