@@ -67,7 +67,7 @@ def serve(addresses: Addresses) -> None:
     )
     worker = Program(
         "the worker",
-        [*prefect, "worker", "start", "--pool", _POOL, "--name", _WORKER],
+        [*prefect, "worker", "start", "--pool", _POOL, "--type", "process", "--name", _WORKER],
         logs / "worker.log",
     )
     supervisor = Supervisor(_environment(addresses))

@@ -25,6 +25,7 @@ from flows._shards import check_cluster, make_shards
 from tasks import night as steps
 from tasks import push_rows, trace_report
 from tasks._progress import Progress
+from tasks._retry import WHILE_AWAY, when_platform_away
 from tasks._threads import in_thread
 from tasks.credentials import secret_in
 from whileai_core.errors import PublishGateError
@@ -232,7 +233,7 @@ async def _push_planned(
     progress = Progress("pushed", "Rows pushed", total, least=_ROWS_WORTH_WATCHING)
     await progress.begin()
     for purpose, rows, name in pushes:
-        entry = await push_rows(
+        entry = await _push_patiently(
             rows,
             name,
             purpose=purpose,
@@ -258,6 +259,14 @@ async def _push_planned(
         await steps.announce(entry, plan.agent, plan.night)
     await steps.commit_night(workspace, plan, result)
     return result
+
+
+# A night outlasts a platform that restarts; a repeated push makes no second dataset.
+_push_patiently = push_rows.with_options(
+    retries=len(WHILE_AWAY),
+    retry_delay_seconds=WHILE_AWAY,
+    retry_condition_fn=when_platform_away,
+)
 
 
 async def _show(result: dict[str, Any], gate_page: UUID | None) -> None:

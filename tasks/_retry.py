@@ -7,7 +7,10 @@ from typing import Any
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.tasks import Task
 
-from whileai_core.errors import StoreError
+from whileai_core.errors import PlatformError, StoreError
+
+# Seconds between tries of a push while the platform is away: a restart, an update.
+WHILE_AWAY = [5.0, 20.0, 60.0]
 
 
 def when_store_failed(task: Task[Any, Any], task_run: TaskRun, state: State[Any]) -> bool:
@@ -16,6 +19,17 @@ def when_store_failed(task: Task[Any, Any], task_run: TaskRun, state: State[Any]
         state.result(_sync=True)  # type: ignore[call-overload]  # its types know the awaited form only
     except StoreError:
         return True
+    except Exception:
+        return False
+    return False
+
+
+def when_platform_away(task: Task[Any, Any], task_run: TaskRun, state: State[Any]) -> bool:
+    """Say yes to a platform that may answer later; the core has tried each request by then."""
+    try:
+        state.result(_sync=True)  # type: ignore[call-overload]  # its types know the awaited form only
+    except PlatformError as error:
+        return error.retryable
     except Exception:
         return False
     return False

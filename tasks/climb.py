@@ -10,7 +10,7 @@ from typing import Any
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from tasks._retry import when_store_failed
+from tasks._retry import WHILE_AWAY, when_platform_away, when_store_failed
 from whileai_core.climb import Climb
 
 
@@ -40,7 +40,13 @@ async def evaluate_round(climb: Climb, number: int) -> dict[str, Any]:
     return await climb.evaluate(number)
 
 
-@task(cache_policy=NO_CACHE, task_run_name="push-{number}")
+@task(
+    cache_policy=NO_CACHE,
+    task_run_name="push-{number}",
+    retries=len(WHILE_AWAY),
+    retry_delay_seconds=WHILE_AWAY,
+    retry_condition_fn=when_platform_away,
+)
 async def push_round(climb: Climb, number: int) -> dict[str, Any]:
     """Push a round's rows behind the publish gate, with the round before as parent."""
     return await climb.push(number)
