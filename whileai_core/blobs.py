@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # They have no folders; to make one there would be to make a bucket of a misspelt name.
-_OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oss", "oci"})
+OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oss", "oci"})
 
 
 class Blobs:
@@ -31,7 +31,7 @@ class Blobs:
     def __init__(self, url: str) -> None:
         self.url = url.removeprefix("file://")
         self._local = Path(self.url) if "://" not in self.url else None
-        self._flat = self.url.partition("://")[0] in _OBJECT_STORES
+        self._flat = self.url.partition("://")[0] in OBJECT_STORES
         self._folders: set[str] = set()
 
     def write(self, name: str, data: bytes) -> None:

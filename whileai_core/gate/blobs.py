@@ -17,6 +17,8 @@ try:
 except ImportError:  # Windows does not let an open file be deleted, which serves as well
     fcntl = None  # type: ignore[assignment]  # typeshed has no None module
 
+from whileai_core.blobs import OBJECT_STORES
+
 if TYPE_CHECKING:
     from whileai_core.gate.settings import GateSettings
 
@@ -154,11 +156,14 @@ class RemoteBlobs:
         import fsspec
 
         self._fs, self._root = fsspec.core.url_to_fs(url)
+        # There is no folder to make, and a bucket of a mistyped name must not be made.
+        self._flat = url.partition("://")[0] in OBJECT_STORES
 
     def writer(self, key: str) -> BlobWriter:
         """Begin a new object."""
         path = self._path(key)
-        self._fs.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+        if not self._flat:
+            self._fs.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
         return _RemoteWriter(self._fs.open(path, "wb", autocommit=False))
 
     def open(self, key: str) -> BinaryIO:
