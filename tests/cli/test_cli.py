@@ -98,6 +98,12 @@ def test_report_split_push_and_explain(traces, tmp_path):
     assert "one row as read" in run("ingest", "--explain", traces).stdout
 
 
+def test_check_does_not_wave_an_empty_file_through(tmp_path):
+    (tmp_path / "empty.jsonl").write_text("")
+    done = run("check", tmp_path / "empty.jsonl")
+    assert done.returncode == 1 and "no rows" in done.stderr
+
+
 def test_check_says_why_rows_are_refused(tmp_path):
     path = tmp_path / "rows.jsonl"
     for labels, code in (("11", 1), ("10", 0)):

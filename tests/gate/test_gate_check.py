@@ -40,6 +40,11 @@ def test_a_verdict_says_whether_and_why(user: Any, how: str) -> None:
     assert check([{"prompt": "q"}], mode="sft")["ok"] is True
 
 
+def test_no_rows_are_nothing_to_train_on(user: Any) -> None:
+    empty = user.call("POST", "/check", 200, json={"rows": []})
+    assert (empty["ok"], empty["code"]) == (False, "no_rows")
+
+
 def test_checking_changes_nothing(user: Any) -> None:
     dataset = stored(user, GOOD)
     before = user.fetch(dataset)
@@ -62,6 +67,8 @@ def test_checking_changes_nothing(user: Any) -> None:
         {"rows": [], "endorsed": "x"},
         {"rows": [], "strict_hacks": "yes"},
         {"rows": [], "mode": 7},
+        {"rows": GOOD, "mode": "bogus"},
+        {"rows": GOOD, "bnad": [0.1, 0.9]},
     ],
 )
 def test_a_check_that_cannot_be_made_is_refused(user: Any, body: Any) -> None:

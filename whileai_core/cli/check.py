@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from whileai_core.cli import arguments
 from whileai_core.cli.output import emit
+from whileai_core.errors import InputError
 
 if TYPE_CHECKING:
     import argparse
@@ -50,6 +51,8 @@ def _check(args: argparse.Namespace) -> int:
     from whileai_core.quality import pass_rate_text, profile_report, publish_gate
 
     rows = load_traces(args.file)
+    if not rows:
+        raise InputError(f"{args.file} holds no rows, so there is nothing to train on")
     report = publish_gate(
         rows,
         mode=args.mode,

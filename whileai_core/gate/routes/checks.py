@@ -72,9 +72,13 @@ def _options(body: Json) -> Json:
     """Return the options that were sent.
 
     Raises:
-        HTTPException: 400 when one is of the wrong type.
+        HTTPException: 400 when one is unknown or of the wrong type.
     """
-    for name in ("mode", "policy", "model"):
+    unknown = sorted(body.keys() - {"rows", "datasetId", *_OPTIONS})
+    if unknown:
+        raise HTTPException(400, f"unknown {', '.join(unknown)}; known are {', '.join(_OPTIONS)}")
+    fields.choice(body, "mode", fields.MODES)
+    for name in ("policy", "model"):
         fields.text(body, name)
     endorsed, holdout = body.get("endorsed"), body.get("holdout")
     if not isinstance(endorsed, list | None) or not all(isinstance(e, str) for e in endorsed or ()):
@@ -95,13 +99,14 @@ def _read(blobs: BlobStore, keys: Sequence[str]) -> list[Any]:
 
 
 def _verdict(rows: list[Any], options: Json) -> Json:
+    """Return what the gate says; no rows at all are nothing to train on, whatever they are for."""
     try:
         report: Json = jsonio.strict(publish_gate(rows, strict=False, **options).to_dict())
     except InputError as error:
         raise HTTPException(400, str(error)) from None
-    refusal = report["refusal"]
+    refusal = report["refusal"] or (None if rows else "no_rows: there is no row to train on")
     return {
-        "ok": report["ok"],
+        "ok": refusal is None,
         "code": refusal.partition(":")[0] if refusal else None,
         "refusal": refusal,
         "warnings": report["warnings"],
