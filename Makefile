@@ -2,7 +2,8 @@
 # demo        run the whole job on examples/traces, twice, with no key and no network
 # climb-demo  three rounds of a hill climb, offline
 # serve       Prefect server, gate and worker on this machine, flows registered; Ctrl-C ends it
-# test        run the tests (sets up by itself)
+# test        run the tests but the slow ones (sets up by itself)
+# test-all    run all tests
 # check       lint, format, types, import contracts
 # screenshots make the pictures of the documentation anew
 # bench       print speed ratios against parsing the same bytes
@@ -13,7 +14,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := whileai_core tasks flows deployments tests benchmarks
 
-.PHONY: setup demo climb-demo serve test check screenshots bench constraints clean
+.PHONY: setup demo climb-demo serve test test-all check screenshots bench constraints clean
 
 setup: $(VENV)/.installed
 
@@ -39,13 +40,14 @@ climb-demo: setup
 serve: setup
 	@exec $(BIN)/whileai-pipelines serve
 
-test: $(VENV)/.installed-dev
+test: SELECTED := -m "not slow"
+test test-all: $(VENV)/.installed-dev
 	@sh .ci/programs
 	@PYTHON=$(BIN)/python sh .ci/sdk $(VENV)/sdk
 	@if [ -e $(VENV)/sdk/.installed ]; then \
 		export WHILEAI_TEST_SDK_PYTHON="$${WHILEAI_TEST_SDK_PYTHON:-$(CURDIR)/$(VENV)/sdk/bin/python}"; \
 	fi; \
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 2 --dist loadfile $(SELECTED)
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check $(SOURCES)

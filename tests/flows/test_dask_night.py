@@ -209,6 +209,7 @@ def test_a_worker_killed_in_the_middle_of_a_shard_loses_nothing(alone, on_cluste
     assert (result["account"], state()) == alone
 
 
+@pytest.mark.slow
 def test_two_machines_that_start_the_same_night_at_once_double_nothing(
     shared, machine, prefect_server
 ):
@@ -227,6 +228,7 @@ def test_two_machines_that_start_the_same_night_at_once_double_nothing(
     assert held == first["account"]["rows"] == 65
 
 
+@pytest.mark.slow
 def test_a_run_killed_with_its_machine_is_finished_by_another(
     alone, shared, machine, prefect_server
 ):

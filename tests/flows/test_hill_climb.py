@@ -89,8 +89,10 @@ class Killed(BaseException):
     """As if the process had gone."""
 
 
-def test_a_climb_killed_at_every_step_ends_as_an_undisturbed_one(home, monkeypatch, tmp_path):
-    undisturbed = climb(rounds=2)
+@pytest.mark.parametrize("rounds", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_climb_killed_at_every_step_ends_as_an_undisturbed_one(rounds, monkeypatch, tmp_path):
+    small = {"rounds": rounds, "budget": 32, "holdout_tasks": 6}
+    undisturbed = climb(**small)
     pushed = len(sync.datasets()["datasets"])
     monkeypatch.setenv("WHILEAI_HOME", str(tmp_path / "disturbed"))
     write = Journal.write
@@ -108,7 +110,7 @@ def test_a_climb_killed_at_every_step_ends_as_an_undisturbed_one(home, monkeypat
     while result is None:
         assert len(steps) < 60
         try:
-            result = climb(rounds=2)
+            result = climb(**small)
         except Killed:
             continue
     assert untimed(result) == untimed(undisturbed)

@@ -71,7 +71,22 @@ def undisturbed(tmp_path_factory, prefect_server):
         yield state()
 
 
-@pytest.mark.parametrize("moment", NIGHTLY)
+# One of each kind; the others are like one of these.
+TELLING = {
+    "a shard half written",
+    "plan durable, nothing pushed",
+    "train set uploaded",
+    "all pushed, nothing remembered",
+}
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        pytest.param(moment, marks=[] if moment in TELLING else pytest.mark.slow)
+        for moment in NIGHTLY
+    ],
+)
 def test_a_killed_night_run_again_equals_an_undisturbed_one(
     moment, undisturbed, tmp_path, home, prefect_server
 ):

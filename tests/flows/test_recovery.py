@@ -69,6 +69,7 @@ def test_a_gate_that_dies_loses_and_doubles_nothing(moment, case, undisturbed, m
     assert run(parameters)["datasets"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_server_gate_and_worker_die_in_one_night_and_nothing_shows_of_it(
     tmp_path, undisturbed, monkeypatch

@@ -15,6 +15,7 @@ import httpx
 import pytest
 from browser_kit import find_programs, running_driver
 
+pytestmark = pytest.mark.slow
 PLOT = "document.querySelector('img[src^=\"data:image/svg+xml\"]')"
 
 

@@ -256,6 +256,7 @@ def spellings(mark: str) -> list[bytes]:
     return [mark.encode(), mark.removeprefix("Bearer ").encode(), mark.replace(" ", "").encode()]
 
 
+@pytest.mark.slow
 def test_no_secret_is_in_what_was_said(evidence: Evidence) -> None:
     logs = {path.name: path.read_text("utf-8") for path in evidence.folder.glob("*.log")}
     assert all(evidence.said.values())
@@ -269,6 +270,7 @@ def test_no_secret_is_in_what_was_said(evidence: Evidence) -> None:
                 assert at < 0, f"{kind} in {where}: …{text[max(0, at - 700) : at + 200]}"
 
 
+@pytest.mark.slow
 def test_no_secret_is_in_what_was_left(evidence: Evidence) -> None:
     kept_for_it = {"credentials.json"}
     looked = 0
