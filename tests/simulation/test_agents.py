@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from whileai_core.errors import AgentError, InputError, SettingsError
-from whileai_core.simulation.agents import AgentSpec, agent_name, open_agent
+from whileai_core.simulation.agents import AgentSpec, agent_name, open_agent, source_version
 from whileai_core.simulation.context import current_rollout, world
 from whileai_core.simulation.demo import TOOLS
 from whileai_core.simulation.spend import Spend
@@ -300,3 +300,17 @@ def test_what_is_no_agent_is_refused():
 def test_a_spec_survives_json():
     spec = AgentSpec("openai:gpt-x", "Be kind.")
     assert AgentSpec.from_dict(spec.to_dict()) == spec
+
+
+def _made(source):
+    """Return a function as one typed at a prompt or into a notebook: it has no file."""
+    names = {"__name__": "a_prompt"}
+    exec(compile(source, "<cell>", "exec"), names)
+    return names["agent"]
+
+
+def test_the_version_of_an_agent_changes_with_its_source():
+    yes, no = "def agent(message):\n    return 'yes'", "def agent(message):\n    return 'no'"
+    assert source_version(_made(yes)) == source_version(_made(yes))
+    assert source_version(_made(yes)) != source_version(_made(no))
+    assert source_version("vllm:model@http://127.0.0.1:1") is None

@@ -59,10 +59,11 @@ def test_the_checkpoint_of_another_run_is_refused_and_left_as_it_is(path):
         kept.add_row(row(0))
     before = path.read_bytes()
     with (
-        pytest.raises(InputError, match=r"another seed, tools"),
+        pytest.raises(InputError, match=r"another seed, tools; delete that file") as refused,
         Checkpoint(path, {"seed": 1, "tools": "cd34"}),
     ):
         pass
+    assert str(path) in str(refused.value)
     assert path.read_bytes() == before
 
 

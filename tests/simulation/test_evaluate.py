@@ -13,7 +13,8 @@ from chat_server import REPEAT
 import whileai_core
 from whileai_core import ChatEndpoint, ScoredData, Spend, evaluate, sync
 from whileai_core.errors import InputError, SettingsError
-from whileai_core.simulation.judges import code_version, open_judge
+from whileai_core.simulation.agents import code_version
+from whileai_core.simulation.judges import open_judge
 
 
 def rows(count=4, **extra):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from shop import TOOLS, clerk, graded, results, tool, without_times
 
 from whileai_core import simulate, simulate_from_traces, sync
 from whileai_core.rows import schema_findings
-from whileai_core.simulation.agents import AgentSpec
+from whileai_core.simulation.agents import AgentSpec, source_version
 from whileai_core.simulation.data import SimulationData
 from whileai_core.traces.faults import planned_fault
 
@@ -220,23 +221,24 @@ def test_a_run_that_was_interrupted_ends_with_the_same_rows(options, tmp_path):
         if progress["rows"] == 41:
             raise Interrupted
 
-    path = tmp_path / "run.jsonl"
-    with pytest.raises(Interrupted):
-        run(budget=80, checkpoint=path, on_progress=stop, **options)
     asked = []
 
     def counted(message, world):
         asked.append(message)
         return clerk(message, world)
 
-    resumed = run(counted, budget=80, checkpoint=path, model_version="clerk", **options)
-    assert without_times(resumed.rows) == without_times(run(budget=80, **options).rows)
+    path = tmp_path / "run.jsonl"
+    with pytest.raises(Interrupted):
+        run(counted, budget=80, checkpoint=path, on_progress=stop, **options)
+    asked.clear()
+    resumed = run(counted, budget=80, checkpoint=path, **options)
     assert resumed.search["rollouts"]["resumed"] >= 41
     assert len(asked) == 80 - resumed.search["rollouts"]["resumed"]
-    again = run(counted, budget=80, checkpoint=path, model_version="clerk", **options)
+    assert without_times(resumed.rows) == without_times(run(counted, budget=80, **options).rows)
+    again = run(counted, budget=80, checkpoint=path, **options)
     assert again.rows == resumed.rows
     with pytest.raises(ValueError, match="another seed"):
-        run(counted, budget=80, checkpoint=path, model_version="clerk", seed=5, **options)
+        run(counted, budget=80, checkpoint=path, seed=5, **options)
 
 
 def test_another_process_gives_the_same_rows():
@@ -267,6 +269,40 @@ asyncio.run(go())
         for seed in ("1", "2")
     }
     assert len(digests) == 1
+
+
+def test_an_edited_agent_does_not_go_on_from_rows_of_the_unedited_one(tmp_path, monkeypatch):
+    source = tmp_path / "edited_agent.py"
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # edits within a second look the same
+    path = tmp_path / "run.jsonl"
+
+    def with_reply(text, **options):
+        source.write_text(f"def agent(message):\n    return {text!r}\n")
+        monkeypatch.delitem(sys.modules, "edited_agent", raising=False)
+        importlib.invalidate_caches()
+        agent = importlib.import_module("edited_agent").agent
+        data = run(agent, budget=8, checkpoint=path, **options)
+        return source_version(agent), {row["lineage"]["agent_version"] for row in data.rows}
+
+    first, on_rows = with_reply("yes")
+    assert on_rows == {first}
+    with pytest.raises(ValueError, match=r"another agent source; delete that file") as refused:
+        with_reply("no, the other way")
+    assert str(path) in str(refused.value)
+    path.unlink()
+    second, on_rows = with_reply("no, the other way")
+    assert on_rows == {second} != {first}
+    # Who names the version answers for it.
+    assert with_reply("a third way", model_version="agent")[1] == {second}
+
+
+def test_a_run_that_goes_on_says_from_how_many_rows(tmp_path, caplog):
+    path = tmp_path / "run.jsonl"
+    run(budget=8, checkpoint=path)
+    assert not caplog.messages
+    run(budget=16, checkpoint=path)
+    assert caplog.messages == ["going on from 8 rows of an earlier run"]
 
 
 def test_a_checkpoint_may_grow(tmp_path):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import sys
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import anyio
@@ -57,11 +60,13 @@ class Runner(Protocol):
 
     Attributes:
         name: Its model or its callable's name, `model_version` of rows.
+        version: See `source_version`.
         user_model: The model that plays the user, if one does.
         sampling: How its model is sampled, if it is one.
     """
 
     name: str
+    version: str | None
     user_model: str | None
     sampling: dict[str, Any] | None
 
@@ -95,6 +100,44 @@ def callable_name(function: object, kind: str) -> str:
     if name == "<lambda>":
         return f"lambda_{kind}"
     return name if isinstance(name, str) and name else kind
+
+
+def source_version(agent: Agent) -> str | None:
+    """Return the version of an agent's source (see `code_version`); None of a chat endpoint."""
+    return None if isinstance(agent, ChatEndpoint | str) else code_version(agent)
+
+
+def code_version(function: object) -> str:
+    """Return the version of a callable: its own `version`, else a hash of its module's source.
+
+    Helpers in the same module count as part of it; what it imports does not.
+    """
+    version = getattr(function, "version", None)
+    if isinstance(version, str | int | float) and str(version):
+        return str(version)
+    function = getattr(function, "func", function)  # a partial
+    target: Any = function if inspect.isroutine(function) else type(function)
+    name = str(getattr(target, "__qualname__", type(target).__name__))
+    return hashlib.sha256(name.encode() + b"\0" + _source_of(target)).hexdigest()[:16]
+
+
+def _source_of(target: Any) -> bytes:
+    module = sys.modules.get(getattr(target, "__module__", None) or "")
+    try:
+        path = inspect.getsourcefile(module) if module else None
+        if path:
+            return Path(path).read_bytes()
+    except (OSError, TypeError):  # no file, as in a notebook
+        pass
+    routine = target if inspect.isroutine(target) else target.__call__
+    try:
+        return inspect.getsource(routine).encode()
+    except (OSError, TypeError):  # typed at a prompt
+        code = getattr(routine, "__code__", None)
+    if code is None:
+        return b""
+    plain = [constant for constant in code.co_consts if isinstance(constant, str | int | float)]
+    return bytes(code.co_code) + repr((code.co_names, plain)).encode()
 
 
 def is_async(function: Callable[..., Any]) -> bool:
@@ -170,6 +213,8 @@ async def open_agent(
 
 
 class _ChatRunner:
+    version: str | None = None
+
     def __init__(self, chat: ChatAgent, name: str, user_model: str) -> None:
         self.name = name
         self.user_model: str | None = user_model
@@ -201,6 +246,7 @@ class _CallableRunner:
         concurrency: int,
     ) -> None:
         self.name = callable_name(function, "agent")
+        self.version: str | None = code_version(function)
         self._function = function
         self._tools = tools
         self._system_prompt = system_prompt

@@ -70,6 +70,11 @@ class Checkpoint:
             self._file.close()
             self._file = None
 
+    @property
+    def n_rows(self) -> int:
+        """How many rows landed before."""
+        return len(self._rows)
+
     def row(self, key: Key) -> Row | None:
         """Return a row that landed before, None when it did not."""
         return self._rows.get(key)
@@ -117,11 +122,12 @@ class Checkpoint:
             raise InputError(f"{self._path} is no checkpoint of a simulation; name another file")
         then, now = first["run"], self._run["run"]
         assert isinstance(now, dict)  # noqa: S101  # set in __init__
-        changed = sorted(key for key in now if now[key] != then.get(key))
+        changed = [key for key in sorted(now) if now[key] != then.get(key)]
         if changed:
+            listed = ", ".join(changed).replace("_", " ")
             raise InputError(
-                f"{self._path} is the checkpoint of a run with another {', '.join(changed)}; "
-                "name another file, or remove this one to start over"
+                f"{self._path} keeps rows of an unfinished run with another {listed}; "
+                "delete that file to start over, or go on with what the run had"
             )
 
     def _parsed(self, line: bytes) -> dict[str, Any]:

@@ -7,12 +7,9 @@ A judge that fails gives no reward. It is never a 0: a row without a verdict say
 from __future__ import annotations
 
 import copy
-import hashlib
 import inspect
-import sys
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
@@ -21,7 +18,7 @@ import anyio.to_thread
 from whileai_core import jsonio
 from whileai_core.errors import EndpointDead, InputError, SpendExhausted
 from whileai_core.quality.verdicts import normalize_judge_result
-from whileai_core.simulation.agents import callable_name, is_async
+from whileai_core.simulation.agents import callable_name, code_version, is_async
 from whileai_core.simulation.endpoint import ChatEndpoint
 from whileai_core.simulation.references import resolve_judge
 from whileai_core.simulation.spend import Spend
@@ -191,24 +188,3 @@ async def open_judge(
             scale=scale,
             threads=concurrency,
         )
-
-
-def code_version(function: object) -> str:
-    """Return the version of a callable: its own `version`, else a hash of its module's source.
-
-    Helpers in the same module count as part of it; what it imports does not.
-    """
-    version = getattr(function, "version", None)
-    if isinstance(version, str | int | float) and str(version):
-        return str(version)
-    function = getattr(function, "func", function)  # a partial
-    target: Any = function if inspect.isroutine(function) else type(function)
-    module = sys.modules.get(getattr(target, "__module__", None) or "")
-    try:
-        path = inspect.getsourcefile(module) if module else None
-        source = Path(path).read_bytes() if path else inspect.getsource(target).encode()
-    except (OSError, TypeError):  # typed at a prompt
-        code = getattr(target, "__code__", None)
-        source = code.co_code if code is not None else b""
-    name = str(getattr(target, "__qualname__", type(target).__name__))
-    return hashlib.sha256(name.encode() + b"\0" + source).hexdigest()[:16]

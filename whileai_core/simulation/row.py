@@ -163,6 +163,7 @@ def _ask_family(situation: Situation) -> str:
 
 def _lineage(situation: Situation, provenance: Provenance) -> dict[str, Any]:
     return {
+        "agent_version": provenance.runner.version,
         "system_prompt_sha": provenance.prompt_hash,
         "system_prompt_head": provenance.system_prompt[:_HEAD],
         "system_prompt_chars": len(provenance.system_prompt),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from whileai_core.simulation.spend import Spend
 
 
+_log = logging.getLogger(__name__)
+
+
 @dataclass(slots=True)
 class Run:
     """A run whose arguments are checked; `of` runs it.
@@ -68,14 +72,17 @@ class Run:
     spend: Spend | None
     warnings: list[str]
 
-    async def of(self, runner: Runner, model_version: str) -> SimulationData:
-        """Run an opened agent."""
+    async def of(self, runner: Runner, model_version: str | None) -> SimulationData:
+        """Run an opened agent; rows call it by its own name when they are given none."""
         options, ground = self.options, self.ground
-        provenance = Provenance(options.seed, model_version, ground.policy, runner)
+        name = model_version or runner.name
+        provenance = Provenance(options.seed, name, ground.policy, runner)
         focus = self._focus()
         leak = None if ground.traces is None else LeakGate.of_rows(ground.traces)
         async with self._writer() as writer:
-            with self._open_checkpoint(model_version) as checkpoint:
+            with self._open_checkpoint(runner, model_version) as checkpoint:
+                if checkpoint is not None and checkpoint.n_rows:
+                    _log.warning("going on from %d rows of an earlier run", checkpoint.n_rows)
                 planner = self._planner(focus, leak, writer, checkpoint)
                 engine = Engine(
                     planner=planner,
@@ -196,12 +203,16 @@ class Run:
         ) as writer:
             yield writer
 
-    def _open_checkpoint(self, model_version: str) -> AbstractContextManager[Checkpoint | None]:
+    def _open_checkpoint(
+        self, runner: Runner, model_version: str | None
+    ) -> AbstractContextManager[Checkpoint | None]:
         if self.checkpoint is None:
             return nullcontext()
         names = ("seed", "mode", "phrasings", "repeats", "policy", "fault_rate", "hard_share")
         run = {
-            "agent": model_version,
+            "agent": model_version or runner.name,
+            # Who names the agent's version vouches for it.
+            **({} if model_version else {"agent_source": runner.version}),
             **{name: getattr(self.options, name) for name in names},
             **self.ground.fingerprint(),
         }

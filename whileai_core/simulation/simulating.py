@@ -102,7 +102,8 @@ async def simulate(
         max_turns: Completions of a chat endpoint per rollout.
         temperature: Of a chat endpoint.
         timeout: Seconds per call of a callable agent, or per completion.
-        checkpoint: File to keep rows in; a run that finds its own there goes on from it.
+        checkpoint: File to keep rows in; a run that finds its own there goes on from it. One of
+            an agent whose source is another is refused, unless `model_version` names both.
         on_progress: Called with `rows` and `budget` after each row.
         model_version: What rows call the agent; default its model or name.
         spend: Budget for model calls, maybe shared with others.
@@ -167,7 +168,7 @@ async def simulate(
         timeout=timeout,
         concurrency=concurrency,
     ) as runner:
-        return await run.of(runner, model_version or runner.name)
+        return await run.of(runner, model_version)
 
 
 def _chosen_agent(
