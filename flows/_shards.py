@@ -103,9 +103,7 @@ def _cluster(scheduler: str) -> Iterator[Any]:
         from distributed.scheduler import KilledWorker
         from prefect_dask.task_runners import DaskTaskRunner
     except ImportError as error:
-        raise MissingExtra(
-            f"WHILEAI_DASK_SCHEDULER needs {error.name}; install whileai-pipelines[dask]"
-        ) from None
+        raise MissingExtra.named("dask", f"WHILEAI_DASK_SCHEDULER needs {error.name}") from None
     try:
         with DaskTaskRunner(address=scheduler) as runner:
             try:

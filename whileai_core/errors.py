@@ -73,6 +73,19 @@ class SettingsError(WhileError, ValueError):
 class MissingExtra(SettingsError, ImportError):
     """An optional dependency is not installed; the message names the extra."""
 
+    @classmethod
+    def named(cls, extra: str, need: str) -> MissingExtra:
+        """Return the error for an extra, with how to install it.
+
+        Args:
+            extra: The extra, as the package names it.
+            need: What needs which package: "publishing needs pyarrow".
+        """
+        return cls(
+            f"{need}; install it with: pip install 'whileai-pipelines[{extra}]', or in a checkout "
+            f"of the project: pip install '.[{extra}]'"
+        )
+
 
 class StoreError(WhileError, OSError):
     """The store, ledger or disk failed; nothing half-written is left under its final name."""
@@ -116,6 +129,20 @@ class EndpointDead(EndpointError):
 
 class SpendExhausted(ModelError):
     """The allowed number of model calls or tokens is used up."""
+
+
+class CutShort(WhileError):
+    """A step of a climb ended before its work was done; the same climb goes on from there.
+
+    Attributes:
+        code: Why, for machines (see docs/climb.md).
+        rows: Rows that have landed.
+    """
+
+    def __init__(self, code: str, reason: str, *, rows: int = 0) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.rows = rows
 
 
 class PlatformError(WhileError, RuntimeError):

@@ -71,9 +71,7 @@ def create_engine(url: URL, *, pool_class: type[Pool] | None = None) -> AsyncEng
     try:
         engine = create_async_engine(url, **options)
     except ModuleNotFoundError as error:
-        raise MissingExtra(
-            f"the gate's database needs {error.name}; install whileai-pipelines[postgres]"
-        ) from None
+        raise MissingExtra.named("postgres", f"the gate's database needs {error.name}") from None
     if url.get_backend_name() == "sqlite":
         event.listen(engine.sync_engine, "connect", _prepare_sqlite_connection)
         event.listen(engine.sync_engine, "begin", _begin_sqlite_transaction)

@@ -50,9 +50,7 @@ def pyarrow() -> Any:
     try:
         import pyarrow.parquet
     except ImportError:
-        raise MissingExtra(
-            "publishing and importing need pyarrow: install whileai-pipelines[parquet]"
-        ) from None
+        raise MissingExtra.named("parquet", "publishing and importing need pyarrow") from None
     return pyarrow
 
 

@@ -214,6 +214,12 @@ class Ledger:
                 plan=jsonio.dumps(plan).decode(),
             )
 
+    def forget_pending(self) -> None:
+        """Give up the plan of the night under way, so that the next takes its files again."""
+        with self._writing() as run:
+            self._check_holder(run)
+            run("DELETE FROM nights WHERE agent = :agent AND state = 'pushing'")
+
     def commit(self, changes: Iterable[Change], result: dict[str, Any]) -> None:
         """Remember everything of the pending night and close it, in one transaction."""
         with self._writing() as run:
@@ -303,9 +309,8 @@ class Ledger:
             url = parse_database_url(_with_driver(self._url), setting="the ledger's URL")
             engine = create_engine(url, pool_pre_ping=self.on_server, hide_parameters=True)
         except ModuleNotFoundError as error:
-            raise MissingExtra(
-                f"the ledger's database needs {error.name}; install whileai-pipelines[postgres]"
-            ) from None
+            need = f"the ledger's database needs {error.name}"
+            raise MissingExtra.named("postgres", need) from None
         if engine.dialect.name == "sqlite":
             event.listen(engine, "connect", _tune_sqlite)
         with engine.begin() as connection:

@@ -111,13 +111,19 @@ _SURELY_NO_WORD = 20
 _LONGEST_NAME = 40
 
 
-def find(text: str, shape: Shape) -> Iterator[Hit]:
-    """Report the secrets known by their own form, the surest first."""
+def find(text: str, shape: Shape, *, issuers: bool = True) -> Iterator[Hit]:
+    """Report the secrets known by their own form, the surest first.
+
+    Args:
+        text: The text.
+        shape: Its outline.
+        issuers: Look for the tokens of known providers too, which needs `detect-secrets`.
+    """
     if "-----BEGIN" in text:
         yield from _whole(_PRIVATE_KEY, text, "private-key")
     if "eyJ" in text:
         yield from _tokens(_JWT, text, "jwt")
-    if shape.tokens:
+    if issuers and shape.tokens:
         for needle, pattern in provider_patterns():
             if needle in shape.tokens:
                 yield from _tokens(pattern, text)
@@ -173,9 +179,8 @@ def provider_patterns() -> list[tuple[bytes, re.Pattern[str]]]:
             denylist = tuple(found.denylist)[: 1 if module == "aws" else None]
             patterns += [(needle.encode(), pattern) for needle in needles for pattern in denylist]
     except ImportError as error:
-        raise MissingExtra(
-            "redaction needs the package detect-secrets; "
-            "install it with: pip install 'whileai-pipelines[redaction]'"
+        raise MissingExtra.named(
+            "redaction", "redaction needs the package detect-secrets"
         ) from error
     patterns += [
         (prefix.encode(), re.compile(re.escape(prefix) + rest)) for prefix, rest in _PREFIXES

@@ -173,10 +173,7 @@ def phone_library() -> ModuleType:
     try:
         import phonenumbers
     except ImportError as error:
-        raise MissingExtra(
-            "redaction needs the package phonenumbers; "
-            "install it with: pip install 'whileai-pipelines[redaction]'"
-        ) from error
+        raise MissingExtra.named("redaction", "redaction needs the package phonenumbers") from error
     return phonenumbers
 
 

@@ -32,10 +32,8 @@ def table_records(file: BinaryIO, name: str, head: bytes) -> Iterator[Record | R
     try:
         import pyarrow as pa
     except ImportError:
-        raise MissingExtra(
-            f"{name} is a Parquet or Arrow file; reading it needs pyarrow: "
-            "install whileai-pipelines[parquet]"
-        ) from None
+        need = f"{name} is a Parquet or Arrow file; reading it needs pyarrow"
+        raise MissingExtra.named("parquet", need) from None
     number = 0
     try:
         for batch in _batches(file, head):
