@@ -24,6 +24,7 @@ from tasks.credentials import credential_in, secret_in
 from tasks.night import show
 from whileai_core.climb import Climb, ClimbPlan, stop_reason
 from whileai_core.climb.pages import climb_markdown, climb_text, round_markdown
+from whileai_core.errors import CutShort
 from whileai_core.ingest.lock import file_lock
 from whileai_core.settings import get_settings
 
@@ -80,7 +81,8 @@ async def hill_climb(
             worker's own.
 
     Returns:
-        `name`, `rounds` (one record each), `stopped` and `reason`.
+        `name`, `rounds` (one record each), `stopped` and `reason`, `known` (rounds that an
+        earlier run had finished) and `folder` (where the climb is kept).
 
     Raises:
         SourceNotFound: A path names nothing.
@@ -110,22 +112,34 @@ async def hill_climb(
         await steps.gather(climb)
         records: list[dict[str, Any]] = []
         stop: tuple[str, str] | None = None
+        known = 0
         while stop is None:
-            if records:
-                await steps.improve_agent(climb, len(records))
             number = len(records) + 1
-            record = climb.finished(number) or await climb_round(
-                plan.to_dict(), number, credentials, endpoint_key
-            )
-            records.append(record)
-            stop = stop_reason(records, most=plan.rounds)
+            try:
+                if records:
+                    await steps.improve_agent(climb, len(records))
+                record = climb.finished(number)
+                known += record is not None
+                records.append(
+                    record or await climb_round(plan.to_dict(), number, credentials, endpoint_key)
+                )
+                stop = stop_reason(records, most=plan.rounds)
+            except CutShort as error:
+                stop = error.code, f"round {number}: {error}"
             page = climb_markdown(
                 plan.name, records, stop and stop[1], page=get_settings().dataset_page
             )
             await show("climb", page, "Start here: pass@1 by round, and why the climb ended")
     code, reason = stop
     _log.info("climb %s stopped: %s", plan.name, reason)
-    return {"name": plan.name, "rounds": records, "stopped": code, "reason": reason}
+    return {
+        "name": plan.name,
+        "rounds": records,
+        "stopped": code,
+        "reason": reason,
+        "known": known,
+        "folder": str(climb.journal.folder),
+    }
 
 
 @flow(name="climb-round", flow_run_name="round-{number}")
@@ -169,7 +183,7 @@ async def _opened(plan: ClimbPlan, credentials: str | None, endpoint_key: str | 
 @asynccontextmanager
 async def _locked(climb: Climb) -> AsyncIterator[None]:
     """One run of a climb at a time; then clear away what a killed one left."""
-    lock = file_lock(climb.settings.home, f"climb-{climb.plan.key}")
+    lock = file_lock(climb.settings.home, f"climb-{climb.key}")
     await in_thread(lock.__enter__)
     try:
         await in_thread(climb.journal.sweep)

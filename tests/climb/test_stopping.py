@@ -50,9 +50,3 @@ def test_it_stops_where_a_new_agent_is_no_better_than_noise():
 def test_too_few_tasks_are_no_evidence_of_a_plateau():
     unknown = {"n_tasks": 3, "difference": 0.0, "ci95": None}
     assert stop_reason([record(2, agent_changed=True, comparison=unknown)], most=5) is None
-
-
-def test_it_says_that_the_money_ran_out_or_the_agent_never_answered():
-    assert stop_reason([record(stopped_because="spend_exhausted")], most=3)[0] == "spend_exhausted"
-    code, reason = stop_reason([record(rows=0, warnings=["connection refused"])], most=3)
-    assert code == "agent_failed" and "connection refused" in reason

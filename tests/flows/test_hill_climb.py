@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
+import shutil
+import sys
 from pathlib import Path
 
 import httpx
@@ -33,9 +36,9 @@ def climb(**changes):
 
 
 def untimed(value):
-    """A result without what differs from run to run: dataset ids."""
+    """A result without what differs from run to run."""
     if isinstance(value, dict):
-        hidden = {"datasetId", "parentDatasetId"}
+        hidden = {"datasetId", "parentDatasetId", "folder", "known"}
         return {key: untimed(item) for key, item in value.items() if key not in hidden}
     return [untimed(item) for item in value] if isinstance(value, list) else value
 
@@ -99,6 +102,8 @@ def test_a_climb_killed_at_every_step_ends_as_an_undisturbed_one(rounds, monkeyp
     steps: list[str] = []
 
     def dying(self, step, value):
+        if step == "spend" and steps[-1:] == ["spend"]:
+            return write(self, step, value)
         # Now before, now after the step is remembered.
         if len(steps) % 2:
             write(self, step, value)
@@ -129,10 +134,74 @@ def test_a_finished_round_is_not_done_again(home):
     }.items() | {(folder / "round-1" / "next.json", 0)}
 
 
-def test_the_budget_for_calls_ends_the_climb_and_says_so():
-    result = climb(max_calls=40)
-    assert result["stopped"] == "spend_exhausted"
-    assert result["rounds"][0]["rows"] <= 40
+def test_a_climb_that_ran_out_of_calls_goes_on_under_a_higher_limit(home):
+    undisturbed = untimed(climb(budget=32, holdout_tasks=6, rounds=1))
+    [first] = (home / "climbs").iterdir()
+    first.rename(home / "undisturbed")
+    short = climb(budget=32, holdout_tasks=6, rounds=1, max_calls=20)
+    assert (short["stopped"], short["rounds"]) == ("spend_exhausted", [])
+    assert "max_calls" in short["reason"]
+    assert climb(budget=32, holdout_tasks=6, rounds=1, max_calls=50)["stopped"] == "spend_exhausted"
+    enough = climb(budget=32, holdout_tasks=6, rounds=1, max_calls=400)
+    assert untimed(enough["rounds"]) == undisturbed["rounds"]
+
+
+SHOP = """
+from whileai_core.simulation.demo import careful_agent
+from whileai_core.simulation.agents import AgentSpec
+
+async def agent(message, world):
+    {agent}
+
+def judge(row):
+    {judge}
+
+def improver(agent, failures):
+    raise ValueError("gpu on fire")
+"""
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    """Write the module `shop_of_this_test`, as a person who edits it would."""
+    name = f"shop_{tmp_path.name.replace('-', '_')}"
+    monkeypatch.setenv("WHILEAI_ALLOWED_IMPORTS", name)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def edit(agent="return await careful_agent(message, world)", judge="return 0"):
+        (tmp_path / f"{name}.py").write_text(SHOP.format(agent=agent, judge=judge))
+        sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+        small = {"rounds": 2, "budget": 16, "holdout_tasks": 6, "improver": None}
+        return {**small, "agent": f"{name}:agent", "judge": f"{name}:judge", "module": name}
+
+    return edit
+
+
+def test_what_breaks_off_is_done_again_and_says_why(shop):
+    changes = shop(judge="raise RuntimeError('boom')")
+    module = changes.pop("module")
+    broken = climb(**changes)
+    assert (broken["stopped"], broken["rounds"]) == ("judge_failed", [])
+    assert "boom" in broken["reason"]
+    changes = shop()
+    del changes["module"]
+    ended = climb(**{**changes, "improver": f"{module}:improver"})
+    assert ended["stopped"] == "improver_failed" and "gpu on fire" in ended["reason"]
+    assert len(ended["rounds"]) == 1
+
+
+def test_an_edited_agent_is_another_climb_and_an_old_one_says_so(shop):
+    changes = shop()
+    del changes["module"]
+    first = climb(**changes)
+    again = climb(**changes)
+    assert (first["known"], again["known"]) == (0, 2)
+    edited = shop(agent="return 'no'")
+    del edited["module"]
+    other = climb(**edited)
+    assert other["known"] == 0 and other["folder"] != first["folder"]
 
 
 def test_nothing_to_go_by_is_said_before_any_work(home):

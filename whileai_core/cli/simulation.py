@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.cli import arguments
-from whileai_core.cli.output import FAILED, emit
+from whileai_core.cli.output import FAILED, emit, emit_error
 from whileai_core.cli.source_root import load_flow
 from whileai_core.errors import InputError
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _AGENT = "module:attribute within the allowed packages, or a chat endpoint such as vllm:MODEL@URL"
 _JUDGE = "outcome (%(default)s), module:attribute, or a chat endpoint that judges by rubric"
+_BROKEN_OFF = {"agent_failed", "endpoint_dead", "judge_failed", "improver_failed"}
 _TOOLS = "JSON file with tool schemas, or module:attribute (default: read off the traces)"
 
 
@@ -59,6 +60,10 @@ def _add_evaluate(commands: Any) -> None:
     )
     parser.add_argument("file", metavar="FILE", help="rows or traces")
     parser.add_argument("--judge", default="outcome", metavar="REF", help=_JUDGE)
+    parser.add_argument("--rubric", metavar="TEXT", help="what earns a 1, for a chat endpoint")
+    parser.add_argument(
+        "--ungraded", action="store_true", help="leave rows that have a reward as they are"
+    )
     parser.add_argument("--out", required=True, metavar="FILE", help="file for the graded rows")
     _add_limits(parser)
     arguments.add_json(parser)
@@ -137,37 +142,74 @@ def _simulate(args: argparse.Namespace) -> int:
         checkpoint=checkpoint,
         spend=spend,
     )
-    _write(out, data.rows)
     checkpoint.unlink(missing_ok=True)
+    if not data.rows:
+        what = f"no row landed ({data.stopped_because}), and {out} was not written"
+        return _nothing_done(what, data.warnings, data.report(), as_json=args.json)
+    _write(out, data.rows)
     lines = [
         f"{len(data.rows)} rows in {out}, stopped because: {data.stopped_because}",
         *(f"warning: {warning}" for warning in data.warnings),
         f"next: whileai-pipelines evaluate {out} --out {out.stem}-graded.jsonl",
     ]
     emit({**data.report(), "out": str(out)}, "\n".join(lines), as_json=args.json)
-    return 0 if data.rows else FAILED
-
-
-def _evaluate(args: argparse.Namespace) -> int:
-    from whileai_core import load_traces, sync
-    from whileai_core.simulation.references import resolve_judge
-    from whileai_core.simulation.spend import Spend
-
-    rows = load_traces(args.file)
-    if not rows:
-        raise InputError(f"{args.file} holds no rows; nothing was graded")
-    spend = Spend(args.max_calls, args.max_tokens)
-    scored = sync.evaluate(rows, resolve_judge(args.judge), spend=spend)
-    _write(Path(args.out), list(scored))
-    rates = scored.pass_at()
-    unjudged = len(scored.unjudged())
-    lines = [str(rates), f"{len(rows) - unjudged} of {len(rows)} rows graded, in {args.out}"]
-    value = {"pass_at": rates.to_dict(), "rows": len(rows), "unjudged": unjudged, "out": args.out}
-    emit({**value, "spend": spend.report()}, "\n".join(lines), as_json=args.json)
     return 0
 
 
-def _climb(args: argparse.Namespace) -> None:
+def _evaluate(args: argparse.Namespace) -> int:
+    from whileai_core import sync
+    from whileai_core.dialects.load import load_all
+    from whileai_core.quality.grades import grade_of
+    from whileai_core.simulation.references import resolve_judge
+    from whileai_core.simulation.spend import Spend
+
+    rows = load_all([args.file])
+    if not rows:
+        raise InputError(f"{args.file} holds no rows; nothing was graded")
+    spend = Spend(args.max_calls, args.max_tokens)
+    places = [i for i, row in enumerate(rows) if not args.ungraded or grade_of(row) is None]
+    scored = sync.evaluate(
+        [rows[i] for i in places],
+        resolve_judge(args.judge),
+        rubric=args.rubric,
+        spend=spend,
+        source="grade" if args.ungraded else "eval",
+    )
+    for i, row in zip(places, scored, strict=True):
+        rows[i] = row
+    rates = scored.pass_at()
+    asked, unjudged = len(places), len(scored.unjudged())
+    value = {
+        "pass_at": rates.to_dict(),
+        "rows": len(rows),
+        "unjudged": unjudged,
+        "warnings": scored.warnings,
+        "spend": spend.report(),
+    }
+    if unjudged and unjudged == asked:
+        what = f"no row was graded, and {args.out} was not written"
+        return _nothing_done(what, scored.warnings, value, as_json=args.json)
+    _write(Path(args.out), rows)
+    lines = [
+        str(rates),
+        f"{asked - unjudged} of {asked} row{'s' * (asked != 1)} graded, in {args.out}",
+        *(f"warning: {warning}" for warning in scored.warnings),
+    ]
+    emit({**value, "out": args.out}, "\n".join(lines), as_json=args.json)
+    return 0
+
+
+def _nothing_done(
+    what: str, warnings: Sequence[str], value: dict[str, Any], *, as_json: bool
+) -> int:
+    """Say why a command came to nothing; a file of an earlier run is better than an empty one."""
+    error = ": ".join([what, "; ".join(warnings)]) if warnings else what
+    emit_error(error, as_json=False)
+    emit({**value, "error": error}, "", as_json=as_json)
+    return FAILED
+
+
+def _climb(args: argparse.Namespace) -> int:
     flow = load_flow("hill_climb")
     result = flow.run(
         name=args.name,
@@ -188,6 +230,7 @@ def _climb(args: argparse.Namespace) -> None:
         concurrency=args.concurrency,
     )
     emit(result, flow.as_text(result), as_json=args.json)
+    return FAILED if result["stopped"] in _BROKEN_OFF else 0
 
 
 def tools(given: str | None) -> list[dict[str, Any]] | str | None:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
+from whileai_core import jsonio
 from whileai_core.climb.journal import Journal
-from whileai_core.errors import InputError, PublishGateError
+from whileai_core.errors import (
+    CutShort,
+    InputError,
+    PublishGateError,
+    SpendExhausted,
+    WhileError,
+)
 from whileai_core.rowset import RowSet, RowSetStore
 from whileai_core.settings import get_settings
 from whileai_core.simulation.references import (
     AgentSpec,
+    reference_version,
     resolve_agent,
     resolve_improver,
     resolve_judge,
@@ -25,6 +34,7 @@ if TYPE_CHECKING:
     from whileai_core.rows import Row
     from whileai_core.settings import Settings
 
+_CUT = {"spend_exhausted", "endpoint_dead", "agent_failed"}
 _HOLDOUT_SEED = 1_000_003  # far from the seeds of the rounds, which count up from the plan's
 
 
@@ -47,10 +57,11 @@ class Climb:
         endpoint_key: str | None = None,
     ) -> None:
         self.plan = plan
+        self.key = f"{plan.name}-{_hash_of(plan.shape(), _code_behind(plan))}"
         self._api_key = api_key
         self._endpoint_key = endpoint_key
         self.settings = settings or get_settings()
-        self.journal = Journal(self.settings.home / "climbs" / plan.key)
+        self.journal = Journal(self.settings.home / "climbs" / self.key)
         self.store = RowSetStore(self.settings.store)
 
     async def gather(self) -> dict[str, Any]:
@@ -189,10 +200,20 @@ class Climb:
         spec = self.agent(number)
         failures = self._failures(number)
         if self.plan.improver is None or not failures:
-            return {**spec.to_dict(), "spend": None}
+            return spec.to_dict()
         spend = self._spend()
         improver = resolve_improver(self.plan.improver, spend=spend, api_key=self._endpoint_key)
-        return {**(await improver(spec, failures)).to_dict(), "spend": spend.report()}
+        try:
+            return (await improver(spec, failures)).to_dict()
+        except SpendExhausted as error:
+            raise CutShort("spend_exhausted", str(error)) from None
+        except WhileError as error:
+            raise CutShort("improver_failed", str(error)) from None
+        except Exception as error:
+            reason = f"{self.plan.improver} raised {type(error).__name__}: {error}"
+            raise CutShort("improver_failed", reason) from error
+        finally:
+            self._keep_spend(spend)
 
     async def _record(self, number: int) -> dict[str, Any]:
         from whileai_core.climb.record import round_record
@@ -204,6 +225,7 @@ class Climb:
             agent=self.agent(number),
             agent_before=self.agent(number - 1) if number > 1 else None,
             simulated=self._left(f"round-{number}/simulated"),
+            judged=self._left(f"round-{number}/scored"),
             rows=self._rows(f"round-{number}/scored"),
             pushed=self._left(f"round-{number}/pushed"),
             held=held,
@@ -226,16 +248,18 @@ class Climb:
             spend=spend,
             **options,
         )
-        done = {
+        self._keep_spend(spend)
+        if data.stopped_because in _CUT:
+            reason = data.warnings[0] if data.warnings else "the agent gave no reply"
+            raise CutShort(data.stopped_because, reason, rows=len(data.rows))
+        checkpoint.unlink(missing_ok=True)
+        return {
             "rows": self._keep(data.rows),
             "search": data.search,
             "stopped_because": data.stopped_because,
             "warnings": list(data.warnings),
             "degraded": list(data.degraded),
-            "spend": spend.report(),
         }
-        checkpoint.unlink(missing_ok=True)
-        return done
 
     async def _grade(self, step: str) -> dict[str, Any]:
         from whileai_core.simulation.evaluating import evaluate
@@ -243,8 +267,14 @@ class Climb:
         spend = self._spend()
         rows = self._rows(step)
         judge = resolve_judge(self.plan.judge, api_key=self._endpoint_key)
-        scored = list(await evaluate(rows, judge, source="grade", spend=spend)) if rows else []
-        return {"rows": self._keep(scored), "spend": spend.report()}
+        scored = await evaluate(rows, judge, source="grade", spend=spend)
+        self._keep_spend(spend)
+        statuses = {row["judge_status"] for row in scored}
+        if "skipped" in statuses or (rows and "ok" not in statuses):
+            # Rows nobody graded would stay so: better to stop here and grade them next time.
+            code = "spend_exhausted" if spend.exhausted else "judge_failed"
+            raise CutShort(code, scored.warnings[0], rows=len(rows))
+        return {"rows": self._keep(list(scored)), "warnings": scored.warnings}
 
     def _flaws(self, number: int) -> list[Row]:
         """Return the flaw rows a round left; round 0 is what the climb started from."""
@@ -257,16 +287,17 @@ class Climb:
         return [row for row in self._rows(f"round-{number}/scored") if row.get("reward") == 0]
 
     def _spend(self) -> Spend:
-        """Return the budget for model calls, with what the finished steps have used of it."""
-        found = (self.journal.read(step) for step in self.journal.steps())
-        reports = [left["spend"] for left in found if left and left.get("spend")]
-        latest = max(reports, key=lambda report: report["calls"], default=None)
-        return Spend(self.plan.max_calls, self.plan.max_tokens, earlier=latest)
+        """Return the budget for model calls, with what the climb has used of it."""
+        used = self.journal.read("spend")
+        return Spend(self.plan.max_calls, self.plan.max_tokens, earlier=used)
+
+    def _keep_spend(self, spend: Spend) -> None:
+        self.journal.write("spend", spend.report())
 
     def _left(self, step: str) -> dict[str, Any]:
         left = self.journal.read(step)
         if left is None:
-            raise InputError(f"step {step} of climb {self.plan.key} has not been done yet")
+            raise InputError(f"step {step} of climb {self.key} has not been done yet")
         return left
 
     def _rows(self, step: str) -> list[Row]:
@@ -275,3 +306,13 @@ class Climb:
 
     def _keep(self, rows: Sequence[Row]) -> dict[str, Any]:
         return self.store.write(rows).to_dict()
+
+
+def _code_behind(plan: ClimbPlan) -> list[str | None]:
+    """Return the versions of the code that the plan names: edited code makes another climb."""
+    named = (plan.agent, plan.judge, plan.improver)
+    return [None if reference is None else reference_version(reference) for reference in named]
+
+
+def _hash_of(*parts: object) -> str:
+    return hashlib.sha256(jsonio.canonical(parts)).hexdigest()[:12]

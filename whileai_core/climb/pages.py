@@ -29,6 +29,8 @@ def climb_text(result: dict[str, Any]) -> str:
         lines.append(f"  dataset   {_dataset_text(record['dataset'])}")
         lines += [f"  warning   {warning}" for warning in record["warnings"][:_WARNINGS_SHOWN]]
     lines += ["", f"stopped: {result['stopped']} ({result['reason']})"]
+    if result["known"] == len(result["rounds"]) > 0:
+        lines.append(f"all of it was done earlier; to do it again, delete {result['folder']}")
     pushed = [r["dataset"]["datasetId"] for r in result["rounds"] if r["dataset"]["datasetId"]]
     if pushed:
         lines.append(f"next: whileai-pipelines pull {pushed[-1]} --out {pushed[-1]}.jsonl")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from whileai_core import jsonio
 from whileai_core.errors import InputError
 
 _LIMITS = {"rounds", "max_calls", "max_tokens", "concurrency"}
@@ -72,12 +70,9 @@ class ClimbPlan:
         """Read back what `to_dict` gave."""
         return cls(**{**value, "paths": tuple(value["paths"])})
 
-    @property
-    def key(self) -> str:
-        """Name of the climb's folder: its name and a hash of what shapes its rows.
+    def shape(self) -> dict[str, Any]:
+        """Return what shapes the rows of the climb.
 
         The limits are left out, so that a climb that ran into one goes on under a higher one.
         """
-        shape = {key: value for key, value in self.to_dict().items() if key not in _LIMITS}
-        digest = hashlib.sha256(jsonio.canonical(shape)).hexdigest()
-        return f"{self.name}-{digest[:12]}"
+        return {key: value for key, value in self.to_dict().items() if key not in _LIMITS}

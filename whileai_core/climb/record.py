@@ -17,6 +17,7 @@ def round_record(
     agent: AgentSpec,
     agent_before: AgentSpec | None,
     simulated: dict[str, Any],
+    judged: dict[str, Any],
     rows: Sequence[Row],
     pushed: dict[str, Any],
     held: Sequence[Row],
@@ -49,7 +50,7 @@ def round_record(
         "comparison": None if held_before is None else paired_difference(held_before, held),
         "dataset": pushed,
         "stopped_because": simulated["stopped_because"],
-        "warnings": simulated["warnings"],
+        "warnings": [*simulated["warnings"], *judged["warnings"]],
         "degraded": simulated["degraded"],
     }
 

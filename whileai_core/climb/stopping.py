@@ -16,15 +16,11 @@ def stop_reason(rounds: Sequence[dict[str, Any]], *, most: int) -> tuple[str, st
         most: Rounds the plan allows.
 
     Returns:
-        `spend_exhausted`, `agent_failed` (no row landed), `no_flaws` (no graded row of the round
-        failed), `plateau` (the agent changed and the held-out tasks show no gain beyond noise),
-        `rounds`; or None to go on.
+        `no_flaws` (no graded row of the round failed), `plateau` (the agent changed and the
+        held-out tasks show no gain beyond noise), `rounds`; or None to go on. A round that could
+        not be finished ends the climb by `CutShort` instead.
     """
     last = rounds[-1]
-    if last["stopped_because"] == "spend_exhausted":
-        return "spend_exhausted", f"the budget for model calls was used up in round {last['round']}"
-    if not last["rows"]:
-        return "agent_failed", f"no row of round {last['round']} landed: {_first(last['warnings'])}"
     if last["graded"] and not last["failed"]:
         return "no_flaws", f"none of the {last['graded']} graded rows of the round failed"
     comparison = last["comparison"]
@@ -47,7 +43,3 @@ def _plateau(comparison: dict[str, Any]) -> str:
         f"the new agent is no better than noise on {comparison['n_tasks']} held-out tasks: "
         f"{comparison['difference']:+.1%} [{low:+.1%} – {high:+.1%}]"
     )
-
-
-def _first(warnings: Sequence[str]) -> str:
-    return warnings[0] if warnings else "the agent gave no reply"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from whileai_core.errors import InputError, SettingsError
 from whileai_core.settings import get_settings
-from whileai_core.simulation.agents import AgentSpec
+from whileai_core.simulation.agents import AgentSpec, code_version
 from whileai_core.simulation.endpoint import ChatEndpoint
 from whileai_core.simulation.improve import PromptImprover, as_improver
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AgentSpec",
     "load_reference",
+    "reference_version",
     "resolve_agent",
     "resolve_improver",
     "resolve_judge",
@@ -87,6 +88,19 @@ def resolve_improver(
     if isinstance(found, ChatEndpoint):
         return PromptImprover(found, spend)
     return as_improver(found)
+
+
+def reference_version(reference: str) -> str | None:
+    """Return the version of the code a reference names; None of an endpoint.
+
+    Raises:
+        SettingsError: The module is not allowed.
+        InputError: The reference is malformed, or names nothing.
+    """
+    text = reference.strip().removeprefix(_PROMPT_IMPROVER)
+    if ChatEndpoint.is_reference(text):
+        return None
+    return code_version(load_reference(_SHORT.get(text, text)))
 
 
 def resolve_tools(tools: Sequence[Any] | str | None) -> list[Any]:
@@ -151,7 +165,7 @@ def _callable_or_endpoint(
     if inspect.isclass(found) or not callable(found):
         raise InputError(
             f"{reference} is {'a class' if inspect.isclass(found) else type(found).__name__}; "
-            f"an {kind} is a function or an object that can be called"
+            f"expected a function or an object that can be called as {kind}"
         )
     function: Callable[..., Any] = found
     return function

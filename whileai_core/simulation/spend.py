@@ -41,6 +41,9 @@ class Spend:
         max_tokens: Tokens at most, read and written together. None is any number.
         earlier: Report of the same run so far, which counts too.
 
+    Attributes:
+        exhausted: A call was refused.
+
     Raises:
         InputError: A limit is no positive whole number.
     """
@@ -62,6 +65,7 @@ class Spend:
         self.output_tokens: int = used.get("output_tokens", 0)
         self.estimated: bool = used.get("tokens_estimated", False)
         self.calls: Counter[str] = Counter(used.get("calls_by_role", {}))
+        self.exhausted = False
         self._set_aside = 0
         self._waiting: list[anyio.Event] = []  # made in the loop that waits for them
 
@@ -113,6 +117,7 @@ class Spend:
             self.max_tokens is not None and self.tokens + self._set_aside + tokens > self.max_tokens
         ):
             if not self._set_aside:
+                self.exhausted = True
                 raise SpendExhausted(
                     f"{self.tokens} of {self.max_tokens} tokens are used, and the next call may "
                     f"take {tokens}; allow more with max_tokens"
@@ -125,6 +130,7 @@ class Spend:
 
     def _check_calls(self) -> None:
         if self.max_calls is not None and self.calls.total() >= self.max_calls:
+            self.exhausted = True
             raise SpendExhausted(
                 f"all {self.max_calls} model calls are used; allow more with max_calls"
             )
