@@ -52,12 +52,12 @@ HILL_CLIMB = {
     "climb begun": Moment(_JOURNAL, "sweep", 1, "before"),
     "start known": Moment(_JOURNAL, "write", 1, "after"),
     "round 1 half rolled out": Moment(_CHECKPOINT, "add_row", 20, "after"),
-    "round 1 rolled out, not kept": Moment(_JOURNAL, "write", 2, "before"),
-    "round 1 graded": Moment(_JOURNAL, "write", 3, "after"),
+    "round 1 rolled out, not kept": Moment(_JOURNAL, "write", 3, "before"),
+    "round 1 graded": Moment(_JOURNAL, "write", 5, "after"),
     "round 1 created": Moment(_TRANSPORT, "post", 1, "after"),
-    "round 1 pushed, not remembered": Moment(_JOURNAL, "write", 4, "before"),
+    "round 1 pushed, not remembered": Moment(_JOURNAL, "write", 6, "before"),
     "round 1 half measured": Moment(_CHECKPOINT, "add_row", 80, "after"),
-    "round 1 done": Moment(_JOURNAL, "write", 7, "after"),
+    "round 1 done": Moment(_JOURNAL, "write", 11, "after"),
     "round 2 created": Moment(_TRANSPORT, "post", 3, "after"),
 }
 MOMENTS = {"nightly": NIGHTLY, "hill-climb": HILL_CLIMB}
