@@ -1,7 +1,8 @@
 # setup       make .venv with what the product needs
 # demo        run the whole job on examples/traces, twice, with no key and no network
 # climb-demo  three rounds of a hill climb, offline
-# serve       Prefect server, gate and worker on this machine, flows registered; Ctrl-C ends it
+# serve       Prefect server, gate and worker on this machine, flows registered; Ctrl-C ends it.
+#             Other ports: make serve SERVE_OPTIONS="--prefect-port 4300 --gate-port 8400"
 # test        run the tests but the slow ones (sets up by itself)
 # test-all    run all tests
 # check       lint, format, types, import contracts
@@ -38,7 +39,7 @@ climb-demo: setup
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/climb-demo.sh
 
 serve: setup
-	@exec $(BIN)/whileai-pipelines serve
+	@exec $(BIN)/whileai-pipelines serve $(SERVE_OPTIONS)
 
 test: SELECTED := -m "not slow"
 test test-all: $(VENV)/.installed-dev

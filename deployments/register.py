@@ -37,6 +37,9 @@ from whileai_core.cli.source_root import source_root
 from whileai_core.errors import InputError, SettingsError, StoreError
 
 _NIGHTLY = "nightly"  # the entry that the nights of single agents are copies of
+# A night of an agent that is still going when its next is due is not joined by it. Runs started by
+# hand, for whatever agent, have no limit: those of one agent wait for one another by themselves.
+ONE_AT_A_TIME = {"limit": 1, "collision_strategy": "CANCEL_NEW"}
 _OURS = "whileai"  # a tag of every deployment
 _POOL = "local"
 _PUBLISHING = "publish"  # the work queue that a refused gate pauses
@@ -58,6 +61,30 @@ class Night:
     cron: str
     timezone: str
 
+    @property
+    def deployment(self) -> str:
+        """Name of the deployment: the agent's, without what Prefect does not allow in names."""
+        return re.sub(r"[/%&<>]", "-", self.agent)
+
+
+@dataclass
+class Planned:
+    """When the night that was put on a schedule runs.
+
+    Attributes:
+        deployment: Full name of its deployment.
+        cron: Its schedule.
+        timezone: IANA name of the zone that `cron` means.
+        next: The next time, ISO 8601 in that zone.
+        paused: Whether somebody has paused the deployment, so that it does not run.
+    """
+
+    deployment: str
+    cron: str
+    timezone: str
+    next: str
+    paused: bool
+
 
 @dataclass
 class Registered:
@@ -67,6 +94,7 @@ class Registered:
     ui: str | None
     deployments: dict[str, str] = field(default_factory=dict)
     automations: dict[str, str] = field(default_factory=dict)
+    night: Planned | None = None
 
 
 async def register(
@@ -106,6 +134,8 @@ async def register(
         for entry in [*entries, *await registration.earlier_nights(entries)]:
             await registration.register(entry, publish=publish)
         await registration.sync_automations(block)
+        if night is not None:
+            registration.done.night = await registration.plan(night)
     return registration.done
 
 
@@ -125,7 +155,8 @@ def _entry_of(night: Night, entries: list[dict[str, Any]]) -> dict[str, Any]:
     schedule = {"cron": night.cron, "timezone": night.timezone, "slug": _NIGHTLY, "active": True}
     return {
         **_named(_NIGHTLY, entries),
-        "name": re.sub(r"[/%&<>]", "-", night.agent),  # what Prefect does not allow in names
+        "name": night.deployment,
+        "concurrency_limit": ONE_AT_A_TIME,
         "parameters": {"agent": night.agent, "paths": list(night.paths)},
         "schedules": [schedule],
         "set": True,
@@ -188,7 +219,7 @@ class _Registration:
         template = _named(_NIGHTLY, entries)
         known = {entry["name"] for entry in entries}
         return [
-            {**template, "name": deployment.name}
+            {**template, "name": deployment.name, "concurrency_limit": ONE_AT_A_TIME}
             for deployment in await self._client.read_deployments()
             if deployment.entrypoint == template["entrypoint"]
             and _OURS in deployment.tags
@@ -260,6 +291,18 @@ class _Registration:
             deployment = await self._client.read_deployment(identity)
             if deployment.work_queue_id is not None:
                 self._publishing.add(deployment.work_queue_id)
+
+    async def plan(self, night: Night) -> Planned:
+        """Look when a night that is registered runs."""
+        # Only the server's form of a schedule can count; it is heavy, and few commands need it.
+        from prefect.server.schemas.schedules import CronSchedule as Counting
+
+        name = f"{_NIGHTLY}/{night.deployment}"
+        deployment = await self._client.read_deployment_by_name(name)
+        schedule = Counting(cron=night.cron, timezone=night.timezone)
+        (due,) = await schedule.get_dates(n=1)
+        when = due.isoformat(timespec="minutes")
+        return Planned(name, night.cron, night.timezone, when, deployment.paused)
 
     async def sync_automations(self, block: UUID | None) -> None:
         for automation in standing(sorted(self._publishing)):

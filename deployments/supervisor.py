@@ -25,6 +25,7 @@ from whileai_core.errors import StoreError
 _TURN = 0.3  # seconds between two looks at the programs
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0  # seconds before a dead program is started again
 _STEADY = 60.0  # seconds after which a program that dies is taken for a healthy one
+_HOPELESS = 5  # times a program may end by itself before it has once been well
 _LOG_LIMIT = 10_000_000  # bytes after which a log is put aside when its program starts
 _LINES_SHOWN = 4
 
@@ -63,6 +64,8 @@ class Program:
     _started: float = field(default=0.0, init=False)
     _pause: float = field(default=_FIRST_PAUSE, init=False)
     _due: float | None = field(default=None, init=False)
+    _well: bool = field(default=False, init=False)
+    _ends: int = field(default=0, init=False)
 
     def start(self, environment: Mapping[str, str]) -> None:
         """Start it.
@@ -92,23 +95,36 @@ class Program:
         """How it ended; None while it runs."""
         return None if self._process is None else self._process.poll()
 
+    @property
+    def gave_up(self) -> bool:
+        """Whether it has ended by itself; one that was killed may well run the next time."""
+        return self.exit_code is not None and self.exit_code >= 0
+
     def is_ready(self) -> bool:
         """Whether it answers."""
         if self.health is None:
             return True
         try:
-            return httpx.get(self.health, timeout=5).is_success
+            self._well = httpx.get(self.health, timeout=5).is_success
         except httpx.HTTPError:
-            return False
+            self._well = False
+        return self._well
 
     def tend(self, environment: Mapping[str, str]) -> None:
-        """Start it again when it has died, after a pause that grows while it keeps dying."""
+        """Start it again when it has died, after a pause that grows while it keeps dying.
+
+        Raises:
+            StoreError: It has never been well and keeps ending; the message has its last words.
+        """
         if self.exit_code is None:
             return
         now = time.monotonic()
         if self._due is None:
             if now - self._started > _STEADY:
-                self._pause = _FIRST_PAUSE
+                self._pause, self._well = _FIRST_PAUSE, True
+            self._ends += self.gave_up
+            if self._ends >= _HOPELESS and not self._well:
+                raise self.failure(f"ended {self._ends} times at the start")
             self._due = now + self._pause
             say(f"{self.name} ended with code {self.exit_code}; again in {self._pause:g} s")
             self._pause = min(2 * self._pause, _LONGEST_PAUSE)
@@ -129,10 +145,11 @@ class Program:
             os.killpg(self._process.pid, signal.SIGKILL)  # with whatever it has started
         self._process.wait()
 
-    def last_words(self) -> str:
-        """The end of its log, on one line."""
+    def failure(self, what: str) -> StoreError:
+        """Make the error that says what it did, with the end of its log."""
         lines = self.log.read_text("utf-8", "replace").strip().splitlines()
-        return " ".join(line.strip() for line in lines[-_LINES_SHOWN:]) or "it said nothing"
+        words = " ".join(line.strip() for line in lines[-_LINES_SHOWN:]) or "it said nothing"
+        return StoreError(f"{self.name} {what}: {words} (log: {self.log})")
 
 
 class Supervisor:
@@ -176,9 +193,7 @@ class Supervisor:
         deadline = time.monotonic() + program.patience
         while not program.is_ready():
             if program.exit_code is not None or time.monotonic() > deadline:
-                raise StoreError(
-                    f"{program.name} did not start: {program.last_words()} (log: {program.log})"
-                )
+                raise program.failure("did not start")
             self._wait()
 
     def run(self, command: Sequence[str], what: str) -> None:
@@ -208,8 +223,22 @@ class Supervisor:
             lines = said.strip().splitlines() or [f"exit code {process.returncode}"]
             raise StoreError(f"{what} failed: {lines[-1]}")
 
+    def check(self) -> None:
+        """See that what was started is still there.
+
+        Raises:
+            StoreError: A program has ended by itself; the message has its last words.
+        """
+        for program in self._programs:
+            if program.gave_up:
+                raise program.failure("did not stay up")
+
     def watch(self) -> None:
-        """Restart what dies until SIGINT or SIGTERM."""
+        """Restart what dies until SIGINT or SIGTERM.
+
+        Raises:
+            StoreError: A program that has never been well keeps ending.
+        """
         while not self._told_to_stop:
             time.sleep(_TURN)
             for program in self._programs:

@@ -34,11 +34,20 @@ def apply() -> None:
         os.environ.setdefault(name, value)
     has_prefect = (Path.home() / ".prefect" / "profiles.toml").exists()
     if not has_prefect and not any(os.environ.get(name) for name in _CHOSEN):
-        home = get_settings().home / "prefect"
-        try:
-            home.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(
-                f"cannot make {home}: {error.strerror}; set WHILEAI_HOME to a folder to write in"
-            ) from error
-        os.environ["PREFECT_HOME"] = str(home)
+        os.environ["PREFECT_HOME"] = str(own_home())
+
+
+def own_home() -> Path:
+    """Make the folder under our home that Prefect's data are kept in, and return it.
+
+    Raises:
+        StoreError: It cannot be made.
+    """
+    home = get_settings().home.absolute() / "prefect"
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"cannot make {home}: {error.strerror}; set WHILEAI_HOME to a folder to write in"
+        ) from error
+    return home

@@ -102,9 +102,15 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         for name, value in os.environ.items()
         if not name.startswith(("PREFECT_", "WHILEAI_"))
     }
+    # Another Prefect of the same person; `serve` has its own data all the same.
+    (home / ".prefect").mkdir()
+    (home / ".prefect" / "profiles.toml").write_text(
+        'active = "other"\n[profiles.other]\nPREFECT_API_URL = "http://127.0.0.1:9/api"\n'
+        f'PREFECT_SERVER_DATABASE_CONNECTION_URL = "sqlite+aiosqlite:///{home}/other.db"\n'
+    )
+    other = {"HOME": str(home), "PREFECT_API_URL": "http://127.0.0.1:9/api"}
     environment |= {
         "WHILEAI_HOME": str(home),
-        "PREFECT_HOME": str(home / "prefect"),
         "PYTHONPATH": str(ROOT),
     }
     prefect, gate = _free_port(), _free_port()
@@ -112,12 +118,16 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with (home / "said").open("wb") as said:
         process = subprocess.Popen(
             [*command, "--prefect-port", str(prefect), "--gate-port", str(gate)],
-            env=environment,
+            env=environment | other,
             cwd=home,
             stderr=said,
         )
     everything = Served(
-        process, home, f"http://127.0.0.1:{prefect}", f"http://127.0.0.1:{gate}", environment
+        process,
+        home,
+        f"http://127.0.0.1:{prefect}",
+        f"http://127.0.0.1:{gate}",
+        environment | {"PREFECT_HOME": str(home / "prefect")},
     )
     try:
         everything.wait(lambda: "every night" in everything.said() or process.poll() is not None)

@@ -70,6 +70,46 @@ def test_what_dies_starts_again_after_a_pause_that_grows(tmp_path, capsys):
     assert "dying ended with code 0; again in 2 s" in said
 
 
+def test_what_was_never_well_and_keeps_ending_ends_everything(tmp_path, monkeypatch):
+    monkeypatch.setattr("deployments.supervisor._LONGEST_PAUSE", 0.0)
+    hopeless = program(tmp_path, "hopeless", "import sys; sys.exit('no such pool')")
+    runs = supervisor()
+    with runs.running():
+        runs.start(hopeless)
+        with pytest.raises(StoreError, match=r"ended 5 times at the start: .*no such pool"):
+            runs.watch()
+
+
+def test_what_is_killed_again_and_again_starts_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("deployments.supervisor._LONGEST_PAUSE", 0.0)
+    count = tmp_path / "count"
+    code = (
+        f"import os; open({str(count)!r}, 'a').write('x'); "
+        "os.kill(os.getpid(), 9 if os.path.getsize({0!r}) < 8 else 0); {1}"
+    ).format(str(count), FOREVER)
+    killed = program(tmp_path, "killed", code)
+    runs = supervisor()
+    with runs.running():
+        runs.start(killed)
+
+        def survives():
+            killed.tend(dict(os.environ))
+            return count.exists() and len(count.read_text()) == 8
+
+        wait(survives)
+        assert killed.exit_code is None
+
+
+def test_what_has_gone_after_its_start_is_told_before_anything_is_called_up(tmp_path):
+    early = program(tmp_path, "early", "import sys; sys.exit('taken')")
+    runs = supervisor()
+    with runs.running():
+        runs.start(early)
+        wait(lambda: early.exit_code is not None)
+        with pytest.raises(StoreError, match="early did not stay up: taken"):
+            runs.check()
+
+
 def test_everything_ends_with_the_block_the_last_started_first_and_its_children_too(tmp_path):
     order = tmp_path / "order"
     code = (

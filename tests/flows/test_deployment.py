@@ -61,6 +61,23 @@ def silent_run(served):
     return run["id"]
 
 
+def test_prefects_data_are_under_our_home_whatever_prefect_there_is_beside_it(served):
+    assert (served.home / "prefect" / "prefect.db").exists()
+    assert not (served.home / "other.db").exists()
+    assert not (served.home / ".prefect" / "prefect.db").exists()
+    assert f"schedules {served.home / 'prefect'}\n" in served.said()
+
+
+def test_runs_by_hand_are_for_any_agent_and_cancel_nobody(served):
+    before = deployments(served)["nightly"]
+    limited = {"concurrency_limit": 1, "concurrency_options": {"collision_strategy": "CANCEL_NEW"}}
+    served.patch(f"deployments/{before['id']}", limited)  # as an earlier version registered it
+    served.command("deploy")
+    found = deployments(served)
+    assert found["nightly"]["global_concurrency_limit"] is None
+    assert found["hill-climb"]["global_concurrency_limit"] is None
+
+
 def test_every_form_explains_every_parameter(served):
     found = deployments(served)
     forms = {name: one["parameter_openapi_schema"] for name, one in found.items()}
@@ -103,7 +120,10 @@ def test_a_run_that_fell_silent_has_crashed(served, silent_run):
 
 def test_a_night_of_an_agent_is_scheduled_and_what_people_set_outlives_registering(served):
     schedule = ["--cron", "15 3 * * *", "--timezone", "Europe/Paris"]
-    served.command("deploy", "traces", "--agent", "Support", *schedule)
+    said = served.command("deploy", "traces", "--agent", "Support", *schedule)
+    assert "schedule nightly/support '15 3 * * *' Europe/Paris, next at 20" in said
+    assert "T03:15+0" in said
+    assert f"warning: {served.home / 'traces'} names nothing on this machine" in said
     night = deployments(served)["support"]
     assert night["parameters"] == {"agent": "support", "paths": [str(served.home / "traces")]}
     assert night["global_concurrency_limit"]["limit"] == 1
@@ -131,7 +151,10 @@ def test_a_night_of_an_agent_is_scheduled_and_what_people_set_outlives_registeri
     }
     assert not after["whileai: a run that fell silent has crashed"]["enabled"]
 
-    served.command("deploy", "elsewhere", "--agent", "support")
+    (served.home / "elsewhere").mkdir()
+    said = served.command("deploy", "elsewhere", "--agent", "support")
+    assert "schedule nightly/support '30 2 * * *' UTC, paused: resume it in the UI" in said
+    assert "warning" not in said
     replaced = deployments(served)["support"]
     assert replaced["parameters"]["paths"] == [str(served.home / "elsewhere")]
     assert replaced["parameters"]["holdout"] == 0.3

@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 
 import httpx
 import pytest
-import yaml
 
 from whileai_core import sync
 
@@ -17,7 +15,6 @@ pytestmark = [
     pytest.mark.usefixtures("prefect_server"),
     pytest.mark.filterwarnings("ignore:holdout .* tasks:UserWarning"),
 ]
-ROOT = Path(__file__).parents[2]
 
 
 def source(folder, numbers):
@@ -33,16 +30,13 @@ def night(*paths, **parameters):
     return asyncio.run(nightly(paths=list(paths), agent="support", **parameters))
 
 
-def entry():
-    config = yaml.safe_load((ROOT / "deployments" / "prefect.yaml").read_text())
-    return next(found for found in config["deployments"] if found["name"] == "nightly")
-
-
 @pytest.fixture
 def deployment(prefect_server):
-    """A deployment with the limits that ours has, whose runs nobody picks up."""
+    """A deployment with the limits that the night of an agent has; nobody picks up its runs."""
+    from deployments.register import ONE_AT_A_TIME
+
     flow = httpx.post(f"{prefect_server}/flows/", json={"name": "nightly"}).json()
-    limit = dict(entry()["concurrency_limit"])
+    limit = dict(ONE_AT_A_TIME)
     body = {
         "name": "schedules",
         "flow_id": flow["id"],

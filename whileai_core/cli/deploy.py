@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 from whileai_core.cli import arguments
 from whileai_core.cli.output import emit
 from whileai_core.cli.source_root import load_module
-from whileai_core.errors import InputError
+from whileai_core.errors import InputError, SourceNotFound
+from whileai_core.sources.discovery import find_sources
 
 if TYPE_CHECKING:
     import argparse
+
+_CRON, _TIMEZONE = "30 2 * * *", "UTC"
 
 
 def add_commands(commands: Any) -> None:
@@ -34,10 +37,8 @@ def _add_deploy(commands: Any) -> None:
         "paths", nargs="*", metavar="PATH", help="traces of the night, as the worker sees them"
     )
     parser.add_argument("--agent", type=arguments.agent, help="agent they come from")
-    parser.add_argument("--cron", default="30 2 * * *", help="when the night runs (%(default)s)")
-    parser.add_argument(
-        "--timezone", default="UTC", help="zone of --cron, like Europe/Paris (%(default)s)"
-    )
+    parser.add_argument("--cron", help=f"when the night runs ({_CRON})")
+    parser.add_argument("--timezone", help=f"zone of --cron, like Europe/Paris ({_TIMEZONE})")
     parser.add_argument(
         "--pool", help="work pool of the runs, made when missing (default: as it is, else local)"
     )
@@ -52,7 +53,7 @@ def _add_deploy(commands: Any) -> None:
         help="publish every dataset on Hugging Face as soon as it is pushed",
     )
     arguments.add_json(parser)
-    parser.set_defaults(run=_deploy)
+    parser.set_defaults(run=_deploy, usage_error=parser.error)
 
 
 def _add_serve(commands: Any) -> None:
@@ -77,12 +78,16 @@ def _deploy(args: argparse.Namespace) -> None:
 
     if bool(args.paths) != bool(args.agent):
         raise InputError("a night on a schedule needs both PATHS and --agent")
+    if args.timezone and not args.cron:
+        args.usage_error("--timezone is the zone of --cron; give both")
+    if args.cron and not args.agent:
+        args.usage_error("--cron is for a night on a schedule; give PATHS and --agent too")
     load_module("flows")  # Prefect's defaults, before it is imported
     registering = load_module("deployments.register")
     night = None
     if args.agent:
         paths = [_seen_from_anywhere(path) for path in args.paths]
-        night = registering.Night(args.agent, paths, args.cron, args.timezone)
+        night = registering.Night(args.agent, paths, args.cron or _CRON, args.timezone or _TIMEZONE)
 
     async def register() -> Any:
         return await registering.register(
@@ -90,7 +95,12 @@ def _deploy(args: argparse.Namespace) -> None:
         )
 
     done = anyio.run(register)
-    emit(asdict(done), _text(done), as_json=args.json)
+    missing = [path for path in (night.paths if night else ()) if _names_nothing(path)]
+    warnings = [
+        f"{path} names nothing on this machine; the worker has to find it when the night is due"
+        for path in missing
+    ]
+    emit(asdict(done) | {"warnings": warnings}, _text(done, warnings), as_json=args.json)
 
 
 def _seen_from_anywhere(path: str) -> str:
@@ -98,9 +108,27 @@ def _seen_from_anywhere(path: str) -> str:
     return path if "://" in path else str(Path(path).absolute())
 
 
-def _text(done: Any) -> str:
+def _names_nothing(path: str) -> bool:
+    """Whether a path of this machine is wrong, or its files are still to come."""
+    if "://" in path:
+        return False
+    try:
+        find_sources(path)
+    except SourceNotFound:
+        return True
+    except InputError:  # there, but not ours to read; the worker may be somebody else
+        return False
+    return False
+
+
+def _text(done: Any, warnings: list[str]) -> str:
     lines = [f"{what:<8} {name}" for name, what in done.deployments.items()]
     lines += [f"{what:<8} automation {name!r}" for name, what in done.automations.items()]
+    if done.night is not None:
+        night = done.night
+        next_time = "paused: resume it in the UI" if night.paused else f"next at {night.next}"
+        lines.append(f"schedule {night.deployment} {night.cron!r} {night.timezone}, {next_time}")
+    lines += [f"warning: {warning}" for warning in warnings]
     lines.append(f"see {done.ui}/deployments" if done.ui else f"registered with {done.api}")
     return "\n".join(lines)
 
