@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import io
 import json
+import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,14 @@ import pytest
 from hub_kit import ROWS, checkout, publication, shards, texts
 from local_hub import READ_TOKEN, TOKEN, LocalHub
 
-from whileai_core.errors import Conflict, InputError, NotAuthenticated, Refused, Unavailable
+from whileai_core.errors import (
+    Conflict,
+    InputError,
+    MissingExtra,
+    NotAuthenticated,
+    Refused,
+    Unavailable,
+)
 from whileai_core.hub import failures
 from whileai_core.hub.account import find_account
 from whileai_core.hub.client import Hub
@@ -62,6 +70,28 @@ def test_a_holdout_joins_its_training_set(server: LocalHub, hub: Hub) -> None:
     manifest = json.loads(repo.head.files["whileai.json"].data)
     assert list(manifest["splits"]) == ["holdout", "train"]
     assert manifest["splits"]["holdout"]["leakage"]["train"]["n_leaky"] == 1
+
+
+def test_siblings_of_a_template_are_no_copies_on_the_card(server: LocalHub, hub: Hub) -> None:
+    asks = [{"prompt": f"Please refund order {n} of customer {n + 7}"} for n in range(1000, 1040)]
+    publish(hub, publication(rows=asks[:20]), REPO, private=False)
+    publish(hub, publication("ds_h", "holdout", [*asks[20:], asks[0]]), REPO, private=False)
+    repo = server.dataset(REPO)
+    split = json.loads(repo.head.files["whileai.json"].data)["splits"]["holdout"]
+    assert split["leakage"]["train"]["embedder"] == "ngram"  # what the nights hold out by
+    card = repo.head.files["README.md"].data.decode()
+    assert "1 of 21 asks near those of train (`ngram`, from 0.9)" in card
+    assert "1 of 20 asks near those of holdout (`ngram`, from 0.9)" in card
+    assert "similarity by the method named in brackets" in card
+
+
+def test_without_pyarrow_nothing_is_made_and_a_checkout_is_helped_too(
+    server: LocalHub, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtra, match=r"'whileai-pipelines\[parquet\]'.*'\.\[parquet\]'"):
+        publish(hub, publication(), REPO, private=False)
+    assert server.repos == {}
 
 
 def test_a_new_version_replaces_the_rows_of_its_split_only(server: LocalHub, hub: Hub) -> None:

@@ -65,7 +65,7 @@ def test_a_missing_library_is_named_with_its_extra(
     credentials.provider_patterns.cache_clear()
     monkeypatch.setitem(sys.modules, module, None)
 
-    with pytest.raises(MissingExtra, match=r"whileai-pipelines\[redaction\]"):
+    with pytest.raises(MissingExtra, match=r"whileai-pipelines\[redaction\].*'\.\[redaction\]'"):
         Redactor(b"k" * 32)
     Redactor(b"k" * 32, kinds=["email", "card"])
 

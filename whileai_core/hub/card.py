@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 _TAGS = ["agent-traces", "whileai"]
 _DEFAULT, _OURS = "default", "whileai"
+_NEAR = (
+    "An ask is near another one when the two are the same but for case and spacing, or their "
+    "similarity by the method named in brackets is at least the number after it."
+)
 _ORDER = {"train": 0, "holdout": 1, "eval": 2}
 
 
@@ -166,6 +170,9 @@ def _checks(manifest: Manifest, splits: list[str]) -> str:
             f"| {_redaction(entry['numbers']['redaction'])} |"
         )
         warnings += [f"- {split}: {plain(warning)}" for warning in gate.get("warnings", ())]
+    compared = [r for split in splits for r in manifest.splits[split]["leakage"].values()]
+    if any(report["checked"] for report in compared):
+        lines += ["", _NEAR]
     return "\n".join(lines) + ("\n\n" + "\n".join(warnings) if warnings else "")
 
 
@@ -177,12 +184,17 @@ def _gate(gate: dict[str, Any]) -> str:
 
 def _leaks(leakage: dict[str, dict[str, Any]]) -> str:
     said = [
-        f"{report['n_leaky']} of {report['n']} asks near those of {other}"
+        f"{report['n_leaky']} of {report['n']} asks near those of {other} ({_method(report)})"
         if report["checked"]
         else f"{other} not checked: {report['why']}"
         for other, report in leakage.items()
     ]
     return "; ".join(said) or "there was no other split"
+
+
+def _method(report: dict[str, Any]) -> str:
+    # Repositories published before the method was noted were compared by the word hash.
+    return f"`{report.get('embedder', 'hash')}`, from {report['threshold']:g}"
 
 
 def _redaction(found: dict[str, Any]) -> str:

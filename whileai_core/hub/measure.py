@@ -12,6 +12,7 @@ from whileai_core.errors import MissingExtra
 from whileai_core.quality import Profile, detectable_effect, publish_gate, tasks_needed
 from whileai_core.quality.holdouts import CEILING, PRIOR_PASS_RATE
 from whileai_core.quality.tasks import Tally
+from whileai_core.traces.embedders import TEMPLATE_AWARE
 from whileai_core.traces.leakage import leakage_report
 
 if TYPE_CHECKING:
@@ -63,12 +64,12 @@ def measure(texts: Iterable[str], *, mode: str | None) -> tuple[dict[str, Any], 
 
 
 def leakage(prompts: list[str], others: list[str]) -> dict[str, Any]:
-    """Return how many asks of one split are near copies of another one's."""
+    """Return how many asks of one split are near copies of another one's, as a night sees it."""
     if max(len(prompts), len(others)) > MOST_COMPARED:
         return {"checked": False, "why": f"more than {MOST_COMPARED} rows"}
-    report = leakage_report(prompts, others, examples=0)
+    report = leakage_report(prompts, others, embedder=TEMPLATE_AWARE, examples=0)
     keys = ("n", "n_sources", "n_leaky", "threshold")
-    return {"checked": True} | {key: report[key] for key in keys}
+    return {"checked": True, "embedder": TEMPLATE_AWARE} | {key: report[key] for key in keys}
 
 
 def prompts_in(texts: Iterable[str]) -> list[str]:

@@ -12,6 +12,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from whileai_core.traces.embedders import TEMPLATE_AWARE
 from whileai_core.traces.leakage import drop_leaky_rows
 from whileai_core.traces.nearcopies import near_copies
 from whileai_core.traces.split import flaw_kind
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from whileai_core.rows import Row
     from whileai_core.rowset import RowSet, RowSetStore
 
-EMBEDDER = "ngram"  # tells template siblings from copies, which the word hash does not
 FLAW_SHARE = 0.5  # new kinds of flaw may hold out this share of a night's rows and no more
 
 
@@ -94,7 +94,7 @@ def assign_sides(
         "tasks": len(tasks),
         "rows": rows.rows,
         "fraction": fraction,
-        "embedder": EMBEDDER,
+        "embedder": TEMPLATE_AWARE,
         "tasks_from_earlier_nights": _keep_earlier(tasks, ledger),
     }
     drawn = _follow_earlier(tasks, ledger, threshold)
@@ -130,7 +130,7 @@ def check_sides(
     for task in assignment.tasks:
         side_of[task["task"]] = task["side"]
         (held if task["side"] == "holdout" else remainder).extend(task["asks"])
-    kept, leakage = drop_leaky_rows(remainder, held, threshold=threshold, embedder=EMBEDDER)
+    kept, leakage = drop_leaky_rows(remainder, held, threshold=threshold, embedder=TEMPLATE_AWARE)
     leaky_asks = {fold(ask) for ask in remainder} - {fold(ask) for ask in kept}
     writers = {side: store.writer() for side in ("train", "holdout")}
     leaky = 0
@@ -272,7 +272,7 @@ def _draw(tasks: dict[str, _Task], anchors: list[str], side: Side, threshold: fl
     """Put every open task with a near copy of an anchor among its asks on that side."""
     candidates = [(task, ask) for task in _open(tasks) for ask in _texts(task)]
     copies = near_copies(
-        [ask for _, ask in candidates], anchors, threshold=threshold, embedder=EMBEDDER
+        [ask for _, ask in candidates], anchors, threshold=threshold, embedder=TEMPLATE_AWARE
     )
     drawn = {candidates[place][0].key for place in copies}
     for key in drawn:

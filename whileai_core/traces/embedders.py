@@ -41,6 +41,7 @@ class Embedding(NamedTuple):
         return similarity ** (1 / self.sharpness) if similarity > 0 else similarity
 
 
+TEMPLATE_AWARE = "ngram"  # tells siblings of a template from copies; what works unattended uses it
 _LARGEST = 1e60
 _LOCAL = ("bge", "sentence-transformers")
 _REMOTE = ("ollama", "openai")
@@ -76,7 +77,7 @@ def embedding(embedder: object) -> Embedding:
 
 def _named(name: str) -> Embedding:
     kind, _, model = name.partition(":")
-    if name == "ngram":
+    if name == TEMPLATE_AWARE:
         from whileai_core.traces.ngrams import SHARPNESS, NgramEmbedder, identifiers_of
 
         return Embedding(NgramEmbedder().embed, SHARPNESS, identifiers_of)
