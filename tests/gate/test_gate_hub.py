@@ -284,6 +284,55 @@ def test_one_key_imports_once(user: User, hub: LocalHub) -> None:
     user.call("POST", "/datasets/import-hf", 409, json={"repo": "a/b"}, headers=headers)
 
 
+TALK = b'{"prompt": "a", "final_text": "b"}\n'
+
+
+def test_the_same_commit_is_imported_once(user: User, hub: LocalHub) -> None:
+    hub.put("acme/talks", {"train.jsonl": TALK, "test.jsonl": TALK})
+
+    def take(**wanted: Any) -> Any:
+        path = "/datasets/import-hf"
+        row = user.call("POST", path, 202, json={"repo": "acme/talks"} | wanted)
+        return wait(user, f"/datasets/{row['datasetId']}", "hfImport")
+
+    first = take()
+    commit = first["hfImport"]["commit"]
+    for same in ({}, {"split": "train", "purpose": "train"}, {"revision": commit}):
+        assert take(**same)["datasetId"] == first["datasetId"]
+    others: list[dict[str, Any]] = [
+        {"split": "test"},
+        {"max_rows": 1},
+        {"name": "n"},
+        {"purpose": "eval"},
+        {"agent": "shop"},
+        {"description": "d"},
+    ]
+    made = {take(**other)["datasetId"] for other in others}
+    assert len(made - {first["datasetId"]}) == len(others)
+    hub.put("acme/talks", {"train.jsonl": TALK * 2})
+    second = take()
+    assert (second["rows"], second["hfImport"]["commit"] != commit) == (2, True)
+    assert take()["datasetId"] == second["datasetId"] != first["datasetId"]
+    assert take(revision=commit)["datasetId"] == first["datasetId"]
+    user.call("DELETE", f"/datasets/{second['datasetId']}", 200)
+    assert take()["datasetId"] not in {first["datasetId"], second["datasetId"]}
+
+
+def test_an_import_under_way_is_joined(other_user: User, hub: LocalHub) -> None:
+    hub.put("acme/talks", {"train.jsonl": TALK})
+    hub.fail("GET", "/api/datasets/acme/talks", do="wait", seconds=0.5)
+
+    def ask(_: int) -> str:
+        body = {"repo": "acme/talks"}
+        row = other_user.call("POST", "/datasets/import-hf", 202, json=body)
+        return str(row["datasetId"])
+
+    with ThreadPoolExecutor(4) as pool:
+        made = set(pool.map(ask, range(4)))
+    assert len(made) == 1
+    assert wait(other_user, f"/datasets/{made.pop()}", "hfImport")["status"] == "ready"
+
+
 def test_an_import_survives_a_hub_that_stumbles(user: User, hub: LocalHub) -> None:
     hub.put("acme/talks", {"train.jsonl": b'{"prompt": "a", "final_text": "b"}\n'})
     hub.fail("GET", "/api/datasets/acme/talks", status=503, times=failures.ATTEMPTS + 1)
@@ -325,6 +374,28 @@ def test_an_adapter_goes_through_the_gate_to_the_hub(user: User, hub: LocalHub) 
     assert "base_model: acme/base" in card
     assert "- kim/data" in card
     assert "| pass_rate | 0.5 |" in card
+
+
+def test_a_public_card_names_public_data_only(user: User, hub: LocalHub) -> None:
+    dataset = user.push(DATA, name="data")
+    run = adapter(user, WEIGHTS, dataset_id=dataset)
+
+    def named(repo: str, *, private: bool) -> str:
+        body = {"repo": repo, "private": private}
+        user.call("POST", f"/runs/{run}/hf-publish", 202, json=body)
+        assert wait(user, f"/runs/{run}")["private"] is private
+        return hub.repos["models", f"kim/{repo}"].head.files["README.md"].data.decode()
+
+    published(user, dataset, repo="inner", private=True)
+    assert "kim/inner" not in named("open-1", private=False)
+    published(user, dataset, repo="outer")
+    published(user, dataset, repo="inner", private=True)
+    assert "kim/inner" in named("closed", private=True)
+    card = named("open-2", private=False)
+    assert "- kim/outer" in card
+    assert "kim/inner" not in card
+    hub.dataset("kim/outer").private = True
+    assert "kim/outer" not in named("open-3", private=False)
 
 
 def test_an_adapter_is_replaced_file_by_file(user: User, served: Served, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ import anyio
 import anyio.to_thread
 from sqlalchemy import select
 
-from whileai_core.errors import InputError, PlatformError, SettingsError, WhileError
+from whileai_core.errors import InputError, NotFound, PlatformError, SettingsError, WhileError
 from whileai_core.gate import jobs
 from whileai_core.gate.blobs import new_key
 from whileai_core.gate.garbage import collect, note_linked, note_writing
@@ -112,7 +112,7 @@ async def publish_adapter(gate: Gate, claim: Claim) -> None:
     async with gate.database.read() as session:
         run = await _find(session, Run, asked)
         files = [] if run is None else await adapter_files(session, run)
-        data = None if run is None else await _dataset_repo(session, run)
+        data = [] if run is None else await _dataset_repos(session, run)
     if run is None:
         await _end(gate, claim)
         return
@@ -122,7 +122,8 @@ async def publish_adapter(gate: Gate, claim: Claim) -> None:
         repo_id = full_name(hub.me(), asked["namespace"], asked["repo"])
         with tempfile.TemporaryDirectory(prefix="whileai-adapter-") as folder:
             local = {file.path: _copied(gate.blobs, file, Path(folder)) for file in files}
-            adapter = Adapter(run.id, run.name, local, run.facts, data)
+            trained_on = _shown(hub, data, private=asked["private"])
+            adapter = Adapter(run.id, run.name, local, run.facts, trained_on)
             with _turns[f"model {repo_id}"]:
                 made = publish_run(hub, adapter, repo_id, private=asked["private"])
         return {
@@ -207,13 +208,23 @@ async def _keys(session: AsyncSession, dataset: Dataset) -> list[str]:
     return list((await session.scalars(query.order_by(Part.number))).all())
 
 
-async def _dataset_repo(session: AsyncSession, run: Run) -> str | None:
-    """Return where the data of a run is published, if it is."""
+async def _dataset_repos(session: AsyncSession, run: Run) -> list[str]:
+    """Return where the data of a run is published: last, and last in public."""
     named = run.facts.get("dataset_id")
     query = select(Dataset).where(Dataset.id == named, Dataset.account_id == run.account_id)
     dataset = await session.scalar(query) if isinstance(named, str) else None
-    published = dataset is not None and (dataset.hf or {}).get("status") == DONE
-    return str((dataset.hf or {})["repo"]) if dataset is not None and published else None
+    hf = (dataset.hf or {}) if dataset is not None else {}
+    last = hf.get("repo") if hf.get("status") == DONE else None
+    return [repo for repo in (last, hf.get("publicRepo")) if repo is not None]
+
+
+def _shown(hub: Hub, repos: list[str], *, private: bool) -> str | None:
+    """Return the first repository a model's card may name: a public one names public data only."""
+    for repo_id in repos:
+        with contextlib.suppress(NotFound):  # it was deleted on the Hub
+            if private or not hub.repo(repo_id, "dataset").private:
+                return repo_id
+    return None
 
 
 async def _end(gate: Gate, claim: Claim) -> None:

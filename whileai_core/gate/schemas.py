@@ -83,6 +83,7 @@ SCHEMAS: dict[str, Schema] = {
             "private": FLAG,
             "tag": TEXT,
         },
+        publicRepo=TEXT,
         url=TEXT,
         commit=TEXT,
         split=TEXT,

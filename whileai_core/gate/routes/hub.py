@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import secrets
@@ -15,7 +16,13 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from whileai_core import jsonio
-from whileai_core.errors import InputError, NotAuthenticated, PlatformError, SettingsError
+from whileai_core.errors import (
+    InputError,
+    NotAuthenticated,
+    PlatformError,
+    SettingsError,
+    WhileError,
+)
 from whileai_core.gate import fields, hubjobs, jobs
 from whileai_core.gate.database import now_ms
 from whileai_core.gate.http import Json, JsonResponse, gate_of, idempotency_key, keyed, read_json
@@ -26,7 +33,7 @@ from whileai_core.gate.store import (
     own_dataset,
     register_agent,
 )
-from whileai_core.gate.tables import Dataset
+from whileai_core.gate.tables import Account, Dataset
 from whileai_core.gate.views import dataset_row
 from whileai_core.hub.account import NOT_CONNECTED, find_account
 from whileai_core.hub.client import Hub
@@ -38,11 +45,14 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from whileai_core.hub.account import Account
+    from whileai_core.hub.account import Account as HubAccount
 
 _MOST_ROWS = 100_000_000
 _MOST_ANCESTORS = 100
 _PATIENCE = 30.0
+# What makes two imports the same, besides the commit: what the dataset is, and what is read.
+_ABOUT = ("name", "purpose", "mode", "agent", "description")
+_PART = ("repo", "split", "config", "maxRows")
 _TRY_AGAIN = {"Retry-After": "5"}
 
 
@@ -130,6 +140,9 @@ async def begin(
     """
     named = "/".join(filter(None, (payload["namespace"], payload["repo"])))
     state = {"status": hubjobs.PUSHING, "repo": named, "private": payload["private"]} | about
+    public = _public_repo(now or {})
+    if public is not None:
+        state["publicRepo"] = public
     if now is not None and now["status"] == hubjobs.PUSHING:
         if now == state:
             return now
@@ -138,6 +151,13 @@ async def begin(
         )
     await jobs.note(session, kind, payload)
     return state
+
+
+def _public_repo(hf: Json) -> str | None:
+    """Return where a thing was last published for everybody."""
+    if hf.get("status") == hubjobs.DONE and not hf.get("private"):
+        return str(hf["repo"])
+    return hf.get("publicRepo")
 
 
 def require_account() -> None:
@@ -150,7 +170,7 @@ def require_account() -> None:
         raise HTTPException(409, NOT_CONNECTED)
 
 
-def _account_or_refusal() -> Account | None:
+def _account_or_refusal() -> HubAccount | None:
     try:
         return find_account()
     except (SettingsError, InputError) as error:
@@ -179,15 +199,23 @@ async def _usual_target(session: AsyncSession, dataset: Dataset, namespace: str 
 
 @keyed
 async def take_in(request: Request, account: str) -> Response:
-    """`POST /datasets/import-hf`; the same Idempotency-Key gets the same dataset."""
+    """`POST /datasets/import-hf`: what was imported already, or is being, is the dataset it became.
+
+    A new commit makes a new dataset. The same Idempotency-Key gets the same dataset in any case.
+    """
     body = await read_json(request)
     wanted = _wanted(body)
     require_account()
     key = idempotency_key(request)
+    dataset = _new_import(account, body, wanted, key)
+    async with gate_of(request).database.read() as session:
+        known = await _imports_like(session, dataset)
+    commit = await _commit_of(wanted) if any(one.status == READY for one in known) else None
     try:
-        dataset = await _create_or_find(request, account, body, wanted, key)
+        dataset = await _create_or_find(request, dataset, fields.agent(body), wanted, commit)
     except IntegrityError:  # the same key twice at the same moment: now the other one is there
-        dataset = await _create_or_find(request, account, body, wanted, key)
+        dataset = _new_import(account, body, wanted, key)
+        dataset = await _create_or_find(request, dataset, fields.agent(body), wanted, commit)
     request.app.state.on_hub_job()
     return JsonResponse(dataset_row(dataset), status_code=202)
 
@@ -208,15 +236,15 @@ def _wanted(body: Json) -> Wanted:
     return wanted if most is None else dataclasses.replace(wanted, max_rows=most)
 
 
-async def _create_or_find(
-    request: Request, account: str, body: Json, wanted: Wanted, key: str | None
-) -> Dataset:
-    dataset = Dataset(
+def _new_import(account: str, body: Json, wanted: Wanted, key: str | None) -> Dataset:
+    agent = fields.agent(body)
+    return Dataset(
         id=f"ds_{secrets.token_hex(12)}",
         account_id=account,
         name=fields.text(body, "name", limit=1000) or wanted.repo,
         purpose=fields.choice(body, "purpose", fields.PURPOSES) or "train",
         mode=fields.choice(body, "mode", fields.MODES),
+        agent=agent[0] if agent is not None else None,
         description=fields.text(body, "description"),
         status=IMPORTING,
         created_at=now_ms(),
@@ -230,14 +258,67 @@ async def _create_or_find(
             "maxRows": wanted.max_rows,
         },
     )
-    agent = fields.agent(body)
+
+
+async def _imports_like(session: AsyncSession, new: Dataset) -> list[Dataset]:
+    """Return imports of the same, done or under way, whatever the revision; oldest first."""
+    query = select(Dataset).where(
+        Dataset.account_id == new.account_id,
+        Dataset.status.in_((READY, IMPORTING)),
+        Dataset.hf_import.is_not(None),
+        *(getattr(Dataset, name) == getattr(new, name) for name in _ABOUT),
+    )
+    found = await session.scalars(query.order_by(Dataset.number))
+    asked = new.hf_import or {}
+    return [
+        one
+        for one in found
+        if one.hf_import and all(one.hf_import.get(part) == asked[part] for part in _PART)
+    ]
+
+
+async def _commit_of(wanted: Wanted) -> str | None:
+    """Return the commit an import would read; None when that cannot be told, as the job will."""
+    account = _account_or_refusal()
+    if account is None:
+        return None
+    commit: str | None = None
+    with anyio.move_on_after(_PATIENCE), contextlib.suppress(WhileError):
+        repo = await anyio.to_thread.run_sync(
+            lambda: Hub(account).repo(wanted.repo, "dataset", wanted.revision),
+            abandon_on_cancel=True,
+        )
+        commit = repo.head
+    return commit
+
+
+def _is_known(one: Dataset, wanted: Wanted, commit: str | None) -> bool:
+    about = one.hf_import or {}
+    if one.status == IMPORTING:
+        return bool(about["revision"] == wanted.revision)
+    return commit is not None and about.get("commit") == commit
+
+
+async def _create_or_find(
+    request: Request,
+    dataset: Dataset,
+    agent: tuple[str, str] | None,
+    wanted: Wanted,
+    commit: str | None,
+) -> Dataset:
     async with gate_of(request).database.write() as session:
-        if key is not None:
+        account = dataset.account_id
+        # Two who ask for the same at once: the second finds what the first one makes.
+        await session.execute(select(Account.id).where(Account.id == account).with_for_update())
+        if dataset.idempotency_key is not None:
             earlier = await find_earlier(session, dataset)
             if earlier is not None:
                 return earlier
+        for one in await _imports_like(session, dataset):
+            if _is_known(one, wanted, commit):
+                return one
         if agent is not None:
-            dataset.agent = (await register_agent(session, account, *agent)).slug
+            await register_agent(session, account, *agent)
         session.add(dataset)
         payload = {"account": account, "id": dataset.id, "wanted": dataclasses.asdict(wanted)}
         await jobs.note(session, hubjobs.IMPORT, payload)
