@@ -68,7 +68,7 @@ def test_a_token_is_checked_kept_for_its_owner_only_and_forgotten(
     server: LocalHub, prompt: Prompt, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HF_TOKEN")
-    assert "not connected" in prompt.said("hf", "status")
+    assert "not connected" in prompt.said("hf", "status", code=1)
     for wrong in ("hf_wrongTokenXYZ\n", "no token\n", "\n"):
         type_in(monkeypatch, wrong)
         said = prompt.said("hf", "connect", code=1)
@@ -82,7 +82,7 @@ def test_a_token_is_checked_kept_for_its_owner_only_and_forgotten(
     assert stat.S_IMODE((home / "huggingface.json").stat().st_mode) == 0o600
     assert prompt("hf", "status")["username"] == "kim"
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
-    assert prompt("hf", "status")["connected"] is False  # the token is for another Hub
+    assert prompt("hf", "status", code=1)["connected"] is False  # the token is for another Hub
     assert prompt("hf", "connect", "--forget") == {"connected": False, "forgotten": True}
     assert not (home / "huggingface.json").exists()
 
@@ -115,6 +115,8 @@ def test_a_dataset_is_published_and_imported(server: LocalHub, prompt: Prompt, f
     assert hf["repo"] == "acme/talks"
     row = prompt("hf", "import", "acme/talks", "--purpose", "eval", "--name", "again")
     assert (row["rows"], row["purpose"], row["name"]) == (3, "eval", "again")
+    said = prompt.said("hf", "import", "acme/talks", "--purpose", "eval", "--name", "again")
+    assert f"{row['datasetId']} has 3 rows of acme/talks, split train" in said
     assert "has it as commit" in prompt.said("hf", "publish", dataset)
     assert len(server.dataset("acme/talks").titles) == 1
     assert "no split 'x'" in prompt.said("hf", "import", "acme/talks", "--split", "x", code=1)
@@ -131,13 +133,77 @@ def test_a_run_goes_all_the_way(server: LocalHub, prompt: Prompt, tmp_path: Path
     (folder / ".hidden").write_text("h")
     files = prompt("runs", "upload", run, str(folder))["files"]
     assert files == ["adapter_model.safetensors", "deep/notes.txt"]
-    prompt("runs", "finish", run, "--metric", "pass_rate=0.5", "--metric", "note=good")
+    prompt("runs", "finish", run, "--metric", "pass_rate=0.5", "--metric", "steps=7")
     hf = prompt("runs", "publish", run)
     repo = server.repos["models", "kim/night"]
     assert (hf["repo"], hf["tag"], repo.private) == ("kim/night", f"zp-{run}", True)
     assert repo.head.files["deep/notes.txt"].data == b"n"
+    assert "| steps | 7 |" in repo.head.files["README.md"].data.decode()
     assert "| pass_rate | 0.5 |" in repo.head.files["README.md"].data.decode()
     listed = prompt.said("runs", "list")
     assert "kim/night" in listed
     assert "finished" in listed
     assert "there is no folder" in prompt.said("runs", "upload", run, str(tmp_path / "x"), code=1)
+
+
+def test_what_is_published_at_the_prompt_is_private_unless_it_says_public(
+    server: LocalHub, prompt: Prompt, file: str
+) -> None:
+    dataset = prompt("push", file)["datasetId"]
+    said = prompt.said("hf", "publish", dataset, "--repo", "inner")
+    assert "the repository is private" in said
+    assert "settings page" not in said
+    said = prompt.said("hf", "publish", dataset, "--repo", "inner", "--public")
+    assert "the repository is private and stays so" in said
+    said = prompt.said("hf", "publish", dataset, "--repo", "outer", "--public")
+    assert "the repository is public" in said
+    assert "publish with --public" in prompt.said("hf", "publish", dataset, code=1)
+    prompt("hf", "push", file, "straight")
+    prompt("hf", "push", file, "open", "--public")
+    repos = {name: repo.private for (_, name), repo in server.repos.items()}
+    assert repos == {
+        "kim/inner": True,
+        "kim/outer": False,
+        "kim/straight": True,
+        "kim/open": False,
+    }
+
+
+def test_a_run_that_stays_private_says_so(server: LocalHub, prompt: Prompt, file: str) -> None:
+    run = prompt("runs", "create", "night")["runId"]
+    prompt("runs", "upload", run, file)
+    assert "the repository is private\n" in prompt.said("runs", "publish", run)
+    said = prompt.said("runs", "publish", run, "--public")
+    assert "the repository is private and stays so; to make it public" in said
+    assert server.repos["models", "kim/night"].private
+
+
+def test_faults_of_runs_are_told(
+    server: LocalHub, prompt: Prompt, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "404" in prompt.said("runs", "create", "n", "--dataset", "ds_nope", code=1)
+    assert "no runs yet" in prompt.said("runs", "list")
+    for value in ("abc", "nan", "", "1e999", "9" * 5000):
+        with pytest.raises(SystemExit) as ended:
+            main(["runs", "finish", "run_1", "--metric", f"loss={value}"])
+        assert ended.value.code == 2
+        assert "is no finite number" in capsys.readouterr().err
+    (tmp_path / "a" / ".cache").mkdir(parents=True)
+    (tmp_path / "a" / ".cache" / "x").write_text("x")
+    run = prompt("runs", "create", "n")["runId"]
+    said = prompt.said("runs", "upload", run, str(tmp_path / "a"), code=1)
+    assert "holds no files but hidden ones" in said
+    (tmp_path / "a" / "w.bin").write_text("w")
+    said = prompt.said("runs", "upload", run, str(tmp_path / "a"))
+    assert "uploaded 1 file: w.bin\nskipped 1 hidden: .cache/x\n" in said
+
+
+def test_without_a_network_the_host_is_named(
+    prompt: Prompt, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
+    monkeypatch.setattr(failures, "BASE_SECONDS", 0.001)
+    type_in(monkeypatch, f"{TOKEN}\n")
+    said = prompt.said("hf", "connect", code=1)
+    assert "cannot connect to 127.0.0.1; check the network" in said
+    assert not (home / "huggingface.json").exists()

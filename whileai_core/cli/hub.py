@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.cli import arguments
-from whileai_core.cli.output import emit
+from whileai_core.cli.output import FAILED, emit
 from whileai_core.errors import InputError, NotAuthenticated
+from whileai_core.sources.discovery import shown
 
 if TYPE_CHECKING:
     import argparse
@@ -47,7 +48,7 @@ def add_commands(commands: Any) -> None:
     push.add_argument("file", metavar="FILE", help="traces or rows")
     push.add_argument("repo", metavar="REPO", help="namespace/name, or a name of your own")
     push.add_argument("--split", default="train", help="split to write (%(default)s)")
-    push.add_argument("--private", action="store_true", help="the repository must be private")
+    add_visibility(push)
     push.add_argument("--agent", type=arguments.agent, help="agent the rows come from")
     push.add_argument("--description", help="a sentence about them")
     arguments.add_json(push)
@@ -56,7 +57,7 @@ def add_commands(commands: Any) -> None:
     publish = parts.add_parser("publish", help="publish a dataset of the platform")
     publish.add_argument("dataset_id", metavar="ID", help="dataset id, as `datasets` lists it")
     add_target(publish)
-    publish.add_argument("--private", action="store_true", help="the repository must be private")
+    add_visibility(publish)
     publish.set_defaults(run=_publish)
 
     take = parts.add_parser(
@@ -90,6 +91,15 @@ def add_target(parser: argparse.ArgumentParser) -> None:
     arguments.add_json(parser)
 
 
+def add_visibility(parser: argparse.ArgumentParser) -> None:
+    """Give a command the choice of who sees the repository: what comes of traces is private."""
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument("--public", action="store_true", help="let everybody see it")
+    choice.add_argument(
+        "--private", action="store_true", help="the repository must be private (the default)"
+    )
+
+
 def _connect(args: argparse.Namespace) -> None:
     from whileai_core.hub import account
 
@@ -112,7 +122,7 @@ def _connect(args: argparse.Namespace) -> None:
     )
 
 
-def _status(args: argparse.Namespace) -> None:
+def _status(args: argparse.Namespace) -> int | None:
     from whileai_core import sync
 
     status = sync.hf_status()
@@ -124,30 +134,33 @@ def _status(args: argparse.Namespace) -> None:
         )
         text = f"not connected: {why}"
     emit(status, text, as_json=args.json)
+    return None if status.get("connected") else FAILED
 
 
 def _push(args: argparse.Namespace) -> None:
-    from whileai_core import jsonio, sync
+    from whileai_core import jsonio
+    from whileai_core.dialects.load import load_all
     from whileai_core.hub.publish import Publication, content_hash, publish
     from whileai_core.hub.targets import checked_names, full_name
 
     namespace, repo = checked_names(None, args.repo)
     if repo is None or not args.split.replace(".", "_").isidentifier():
         raise InputError("name a repository, and a split made of letters and digits")
-    rows = sync.load_traces(args.file)
+    rows = load_all([args.file])
     if not rows:
         raise InputError(f"{args.file} holds no rows; nothing was published")
     texts = [jsonio.dumps_line(jsonio.strict(row)).decode().rstrip("\n") for row in rows]
     hub = _hub()
     publication = Publication(
         f"sha-{content_hash(texts)[:24]}",
-        Path(args.file).name,
+        shown(Path(args.file).name),
         args.split,
         lambda: iter(texts),
         agent=args.agent,
         description=args.description,
     )
-    made = publish(hub, publication, full_name(hub.me(), namespace, repo), private=args.private)
+    repo_id = full_name(hub.me(), namespace, repo)
+    made = publish(hub, publication, repo_id, private=not args.public)
     _show_published(vars(made) | {"rows": len(rows)}, args)
 
 
@@ -158,22 +171,32 @@ def _publish(args: argparse.Namespace) -> None:
         args.dataset_id,
         namespace=args.namespace,
         repo=args.repo,
-        private=args.private,
+        private=not args.public,
         wait=not args.no_wait,
     )
     _show_published(hf, args)
 
 
 def _show_published(hf: dict[str, Any], args: argparse.Namespace) -> None:
-    emit(hf, published_text(hf), as_json=args.json)
+    emit(hf, published_text(hf, public=args.public), as_json=args.json)
 
 
-def published_text(hf: dict[str, Any]) -> str:
-    """Say where something is now, or that it is on its way."""
+def published_text(hf: dict[str, Any], *, public: bool) -> str:
+    """Say where something is now and who sees it, or that it is on its way.
+
+    Args:
+        hf: What came of it.
+        public: Whether it was asked to be public.
+    """
     if "url" not in hf:
         return f"being published to {hf.get('repo')}; run the same command again to wait for it"
     new = "" if hf.get("new", True) else "; it was there already"
-    return f"{hf['url']} has it as commit {hf['commit'][:10]}, tag {hf['tag']}{new}"
+    text = f"{hf['url']} has it as commit {hf['commit'][:10]}, tag {hf['tag']}{new}"
+    if "private" in hf:
+        text += f"\nthe repository is {'private' if hf['private'] else 'public'}"
+        if public and hf["private"]:
+            text += " and stays so; to make it public, change its visibility on its settings page"
+    return text
 
 
 def _import(args: argparse.Namespace) -> None:
@@ -193,7 +216,7 @@ def _import(args: argparse.Namespace) -> None:
         agent=args.agent,
     )
     made = row["datasetId"]
-    text = f"imported {row.get('rows')} rows as {made}\n"
+    text = f"{made} has {row.get('rows')} rows of {args.repo}, split {args.split}\n"
     text += f"next: whileai-pipelines pull {made} --out {made}.jsonl"
     emit(row, text, as_json=args.json)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import math
 from typing import Any
 
-from whileai_core import jsonio
 from whileai_core.cli import arguments
-from whileai_core.cli.hub import add_target, published_text
+from whileai_core.cli.hub import add_target, add_visibility, published_text
 from whileai_core.cli.output import emit, table
 
 
@@ -42,7 +42,7 @@ def add_commands(commands: Any) -> None:
         action="append",
         default=[],
         type=_metric,
-        metavar="NAME=VALUE",
+        metavar="NAME=NUMBER",
         help="a final number; may be given again",
     )
     arguments.add_json(finish)
@@ -51,18 +51,21 @@ def add_commands(commands: Any) -> None:
     publish = parts.add_parser("publish", help="publish a run's adapter on Hugging Face")
     publish.add_argument("run_id", metavar="ID", help="run id")
     add_target(publish)
-    publish.add_argument("--public", action="store_true", help="let everybody see it")
+    add_visibility(publish)
     publish.set_defaults(run=_publish)
 
 
-def _metric(text: str) -> tuple[str, Any]:
+def _metric(text: str) -> tuple[str, int | float]:
     name, equals, value = text.partition("=")
     if not name or not equals:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=NUMBER")
     try:
-        return name, jsonio.loads(value)
+        number = float(value)
     except ValueError:
-        return name, value
+        number = math.nan
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text!r}: {value!r} is no finite number")
+    return name, int(value) if value.isdecimal() else number
 
 
 def _create(args: argparse.Namespace) -> None:
@@ -100,10 +103,12 @@ def _list(args: argparse.Namespace) -> None:
 def _upload(args: argparse.Namespace) -> None:
     from whileai_core.platform.runs import upload_adapter
 
-    files = asyncio.run(upload_adapter(args.run_id, args.folder))
+    files, skipped = asyncio.run(upload_adapter(args.run_id, args.folder))
     text = f"uploaded {len(files)} file{'s' * (len(files) != 1)}: {', '.join(files)}\n"
+    if skipped:
+        text += f"skipped {len(skipped)} hidden: {', '.join(skipped)}\n"
     text += f"next: whileai-pipelines runs publish {args.run_id}"
-    emit({"runId": args.run_id, "files": files}, text, as_json=args.json)
+    emit({"runId": args.run_id, "files": files, "skipped": skipped}, text, as_json=args.json)
 
 
 def _finish(args: argparse.Namespace) -> None:
@@ -123,4 +128,4 @@ def _publish(args: argparse.Namespace) -> None:
         private=not args.public,
         wait=not args.no_wait,
     )
-    emit(hf, published_text(hf), as_json=args.json)
+    emit(hf, published_text(hf, public=args.public), as_json=args.json)

@@ -94,8 +94,8 @@ class Hub:
         repo = self.repo(repo_id, kind)
         if private and not repo.private:
             raise Refused(
-                f"{repo_id} is public; publish with private off, make it private on the Hub, or "
-                "choose another repository"
+                f"{repo_id} is public; publish with --public (private=False), make it private on "
+                "the Hub, or choose another repository"
             )
         return repo
 

@@ -28,6 +28,8 @@ from whileai_core.errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import httpx2
+
 T = TypeVar("T")
 
 ATTEMPTS = 5
@@ -92,7 +94,7 @@ def translated(error: Exception, doing: str) -> PlatformError:
     if isinstance(error, hub.OfflineModeIsEnabled):
         raise SettingsError(f"{doing}: HF_HUB_OFFLINE is set; unset it to reach the Hub") from None
     if isinstance(error, httpx2.HTTPError):
-        return Unavailable(f"{doing}: the Hub gave no complete answer; run again later")
+        return _broken_off(error, doing)
     # Uploads wrap what went wrong; files of a repository are read through OSErrors.
     cause = error.__cause__
     if isinstance(cause, Exception) and isinstance(error, RuntimeError | OSError):
@@ -102,6 +104,18 @@ def translated(error: Exception, doing: str) -> PlatformError:
     if type(error) is RuntimeError:  # what the library's own storage client fails with
         return Unavailable(f"{doing}: the transfer failed ({_words(str(error))}); run again later")
     raise error
+
+
+def _broken_off(error: httpx2.HTTPError, doing: str) -> Unavailable:
+    import httpx2
+
+    if not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
+        return Unavailable(f"{doing}: the Hub gave no complete answer; run again later")
+    try:
+        host = error.request.url.host
+    except RuntimeError:  # it was raised without its request
+        host = "the Hub"
+    return Unavailable(f"{doing}: cannot connect to {host}; check the network, then run again")
 
 
 def _refusal(error: Any, doing: str) -> PlatformError:

@@ -40,13 +40,14 @@ async def create_run(
     Args:
         name: Name of the run; also of its repository, unless one is named.
         base_model: The model that is trained, as the Hub names it.
-        dataset_id: The dataset it is trained on.
+        dataset_id: The dataset it is trained on; the platform must have it.
         trainer: What trains it.
         total_steps: Steps it will take.
         config: Its configuration.
         api_key: Credential; default from the settings.
 
     Raises:
+        NotFound: There is no such dataset.
         PlatformError: The platform could not be asked or refused.
     """
     body = given(
@@ -58,6 +59,8 @@ async def create_run(
         config=config,
     )
     async with connect(api_key) as platform:
+        if dataset_id is not None:
+            await platform.get("datasets", dataset_id)  # the platform takes any id for a run
         reply = await platform.post(
             "runs", body=body, replayable=False, idempotency_key=str(uuid.uuid4())
         )
@@ -66,22 +69,25 @@ async def create_run(
 
 async def upload_adapter(
     run_id: str, folder: str | Path, *, api_key: str | CredentialSource | None = None
-) -> list[str]:
-    """Upload the files of a folder as the adapter of a run; return their paths.
+) -> tuple[list[str], list[str]]:
+    """Upload the files of a folder as the adapter of a run.
 
-    They replace the adapter there was. Calling again after a failure goes through all files
-    again.
+    Hidden files are skipped. The others replace the adapter there was. Calling again after a
+    failure goes through all files again.
 
     Args:
         run_id: The run.
         folder: The folder, or one file.
         api_key: Credential; default from the settings.
 
+    Returns:
+        The paths that were uploaded, and those that were skipped.
+
     Raises:
         SourceNotFound: There is no such folder, or it is empty.
         PlatformError: The platform could not be asked or refused.
     """
-    files = await to_thread.run_sync(_files, Path(folder))
+    files, skipped = await to_thread.run_sync(_files, Path(folder))
     async with connect(api_key) as platform:
         reply = await platform.post(
             "runs", run_id, "adapter", body={"files": sorted(files)}, replayable=True
@@ -92,7 +98,7 @@ async def upload_adapter(
                 raise BadReply("the platform asks for a file that was not announced")
             url = text_field(entry, "uploadUrl", call="POST /runs/…/adapter")
             await _upload(platform, url, files[path])
-    return sorted(files)
+    return sorted(files), sorted(skipped)
 
 
 async def finish_run(
@@ -114,20 +120,24 @@ async def list_runs(*, api_key: str | CredentialSource | None = None) -> list[di
         return list_field(await platform.get("runs"), "runs", call="GET /runs")
 
 
-def _files(folder: Path) -> dict[str, Path]:
+def _files(folder: Path) -> tuple[dict[str, Path], list[str]]:
     if folder.is_file():
-        return {folder.name: folder}
+        return {folder.name: folder}, []
     if not folder.is_dir():
         raise SourceNotFound(f"there is no folder {folder}")
-    files = {
-        path.relative_to(folder).as_posix(): path
-        for path in folder.rglob("*")
-        if path.is_file()
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    }
+    files: dict[str, Path] = {}
+    skipped = []
+    for path in folder.rglob("*"):
+        inside = path.relative_to(folder)
+        if not path.is_file():
+            continue
+        if any(part.startswith(".") for part in inside.parts):
+            skipped.append(inside.as_posix())
+        else:
+            files[inside.as_posix()] = path
     if not files:
-        raise InputError(f"{folder} holds no files")
-    return files
+        raise InputError(f"{folder} holds no files" + " but hidden ones" * bool(skipped))
+    return files, skipped
 
 
 async def _upload(platform: Transport, url: str, file: Path) -> None:
