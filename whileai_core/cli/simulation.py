@@ -142,11 +142,12 @@ def _simulate(args: argparse.Namespace) -> int:
         checkpoint=checkpoint,
         spend=spend,
     )
-    checkpoint.unlink(missing_ok=True)
     if not data.rows:
+        checkpoint.unlink(missing_ok=True)
         what = f"no row landed ({data.stopped_because}), and {out} was not written"
         return _nothing_done(what, data.warnings, data.report(), as_json=args.json)
     _write(out, data.rows)
+    checkpoint.unlink(missing_ok=True)
     lines = [
         f"{len(data.rows)} rows in {out}, stopped because: {data.stopped_because}",
         *(f"warning: {warning}" for warning in data.warnings),
