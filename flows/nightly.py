@@ -31,12 +31,13 @@ from tasks.credentials import secret_in
 from whileai_core.errors import PublishGateError
 from whileai_core.ingest.judging import JudgeOrder
 from whileai_core.ingest.lock import night_lock
-from whileai_core.ingest.night import NightPlan, check_losses
+from whileai_core.ingest.night import NightPlan, check_judge, check_losses
 from whileai_core.ingest.sharing import check_sharing
 from whileai_core.ingest.summary import (
     account_line,
     account_markdown,
     judging_lines,
+    judging_warnings,
     night_markdown,
     report_markdown,
 )
@@ -104,6 +105,7 @@ async def nightly(
     Raises:
         SourceNotFound: One of the paths names nothing.
         BadShareExceeded: Too much of the night is unreadable; nothing was pushed.
+        ModelError: The judge gave no verdict on any row; nothing was pushed.
         PublishGateError: The gate is enforced and refuses; nothing was pushed.
         PlatformError: The push failed; the next run finishes it.
     """
@@ -190,6 +192,9 @@ async def _judge(
     judged = await steps.judge_ungraded(workspace, rows, order, night, key)
     for line in judging_lines(judged.report):
         _log.info("%s", line)
+    for warning in judging_warnings(judged.report):
+        _log.warning("%s", warning)
+    check_judge(judged.report)
     return judged.rows, judged.report
 
 

@@ -13,11 +13,11 @@ import anyio
 import pytest
 from night_kit import intake, remember, row, rows_of, write_jsonl
 
-from whileai_core.errors import InputError, SettingsError
+from whileai_core.errors import InputError, ModelError, SettingsError
 from whileai_core.ingest.judging import JudgeOrder
 from whileai_core.ingest.ledger import Ledger
-from whileai_core.ingest.night import NightPlan
-from whileai_core.ingest.summary import judging_lines
+from whileai_core.ingest.night import NightPlan, check_judge
+from whileai_core.ingest.summary import judging_lines, judging_warnings
 from whileai_core.ingest.workspace import Workspace
 
 # Judges of the user's own: each notes which rows it saw, in a file beside it.
@@ -43,6 +43,12 @@ def flaky(row):
     if row["steps"][0]["arguments"]["id"] % 3 == 0:
         raise RuntimeError("backend away")
     return 1
+
+def leaks(row):
+    raise RuntimeError("boom sk-secret-1234567890abcdef")
+
+def silent(row):
+    return None
 
 def mumbles(row):
     _note(row)
@@ -116,13 +122,57 @@ def test_a_judge_that_fails_leaves_no_reward_and_is_asked_again(judges):
     assert sorted(judges().values()) == [1, 1, 1, 1, 2, 2]
 
 
-def test_an_answer_that_is_no_verdict_is_an_answer_and_not_asked_for_again(judges):
+def test_an_answer_that_is_no_verdict_leaves_no_reward_and_is_asked_for_again(judges):
     for _ in range(2):
         rows, report = judge([row(1)], order("mumbles"))
         assert rows[0]["judge_status"] == "invalid_result"
         assert "reward" not in rows[0]
         assert report["no_verdict"] == {"invalid_result": 1}
-    assert list(judges().values()) == [1]
+        assert report["remembered"] == 0
+    assert list(judges().values()) == [2]
+
+
+def test_rows_without_a_verdict_are_warned_about(judges):
+    _, report = judge([row(n) for n in range(6)], order("flaky"))
+    assert judging_warnings(report) == [
+        "warning: 2 of 6 ungraded rows got no verdict from judge flaky "
+        "(2 error; the first: RuntimeError)"
+    ]
+    _, report = judge([row(n) for n in range(6)], order("even"))
+    assert judging_warnings(report) == []
+    _, report = judge([row(n) for n in range(6)], order("even", max_calls=2))
+    assert judging_warnings(report) == []  # remembered
+    _, report = judge([row(n) for n in range(12)], order("even", max_calls=2))
+    assert judging_warnings(report) == [
+        "warning: 4 of 12 ungraded rows not judged: --judge-max-calls 2 is used up"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "trouble"),
+    [
+        ("leaks", "RuntimeError: boom"),
+        ("silent", "invalid_result: the judge returned NoneType"),
+    ],
+)
+def test_a_judge_without_any_verdict_refuses_the_night_from_five_rows_on(judges, name, trouble):
+    _, report = judge([row(n) for n in range(4)], order(name))
+    check_judge(report)
+    _, report = judge([row(n) for n in range(4)] + [row(5, reward=1)], order(name))
+    with pytest.raises(ModelError, match=rf"no verdict on any of 5 rows \({trouble}"):
+        check_judge(report)
+
+
+def test_one_verdict_or_a_small_budget_lets_the_night_pass(judges):
+    for given in (order("flaky"), order("leaks", max_calls=4)):
+        _, report = judge([row(n) for n in range(9)], given)
+        check_judge(report)
+
+
+def test_an_endpoint_that_is_gone_refuses_the_night():
+    _, report = judge([row(n) for n in range(5)], JudgeOrder("vllm:m@http://127.0.0.1:9"))
+    with pytest.raises(ModelError, match=r"no verdict on any of 5 rows .*127\.0\.0\.1:9"):
+        check_judge(report)
 
 
 def test_a_row_is_judged_once_until_the_judge_changes(judges):
@@ -166,8 +216,8 @@ def test_a_budget_is_kept_and_what_it_left_out_is_said(judges):
     assert judges().total() == 10
     assert report["not_judged"] == 20
     assert sum("judge_status" in row for row in rows) == 10
-    assert "max_calls" in report["stopped"]
-    assert "20 not judged" in judging_lines(report)[0]
+    assert "20 not judged: --judge-max-calls 10 is used up" in judging_lines(report)[0]
+    check_judge(report)
 
 
 def test_labels_say_what_the_judge_is_worth(judges):

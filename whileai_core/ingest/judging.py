@@ -1,7 +1,7 @@
 """Grade what production left ungraded: each row once, within a budget, before the split.
 
-What a judge said is in the ledger as soon as it is said, by row identity, judge and version, so
-that neither a kill nor a night that fails makes it say it again. A judge that failed leaves no
+A verdict is in the ledger as soon as it is given, by row identity, judge and version, so that
+neither a kill nor a night that fails makes the judge give it again. A judge that failed leaves no
 reward. Some rows that have a label already are judged too, and only compared: their agreement
 says what the judge's labels are worth.
 """
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 
+from whileai_core.errors import EndpointDead, SpendExhausted
 from whileai_core.quality.grades import grade_of, label_of
 from whileai_core.quality.intervals import wilson_interval
 from whileai_core.simulation.evaluating import judge_rows, scored_row
@@ -136,7 +137,10 @@ async def _judge_rows(
         },
         "not_judged": counts["not_judged"],
         "remembered": desk.remembered,
-        "stopped": desk.stopped,
+        "asked": desk.asked,
+        "answered": desk.answered,
+        "stopped": _why(desk.stopped, spend),
+        "endpoint_dead": isinstance(desk.stopped, EndpointDead),
         "first_error": desk.first_error,
         "agreement": await _in_thread(_agreement, labelled, desk),
         "spend": spend.report(),
@@ -150,13 +154,15 @@ class _Desk:
     def __init__(self, judge: OpenJudge, ledger: Ledger, night: str) -> None:
         self.name = judge.name
         self.version = judge.version
-        self.stopped: str | None = None
+        self.stopped: EndpointDead | SpendExhausted | None = None
         self.remembered = 0
+        self.asked = 0  # rows that were put to the judge, now or before
+        self.answered = 0  # of these, rows with a reward from it
         self.first_error: str | None = None
         self._judge = judge
         self._ledger = ledger
         self._night = night
-        self._failed: dict[str, Verdict] = {}  # not in the ledger: the next run asks again
+        self._failed: dict[str, Verdict] = {}  # not in the ledger: another run asks again
         self._waiting: dict[str, dict[str, Any]] = {}
         self._writing = anyio.Lock()
 
@@ -175,6 +181,8 @@ class _Desk:
         """Judge those rows that have no verdict yet, as long as the budget lasts."""
         known = await _in_thread(self.verdicts, rows)
         self.remembered += len(known)
+        self.asked += len(known)
+        self.answered += len(known)
         missing = [row for row in rows if row["row_id"] not in known]
         if self.stopped or not missing:
             return
@@ -186,15 +194,21 @@ class _Desk:
         """Return what is known of these rows, by row id."""
         identities = [row["row_id"] for row in rows]
         kept = self._ledger.judgements(self.name, self.version, identities)
-        found = {row_id: Verdict(**verdict) for row_id, verdict in kept.items()}
+        found = {
+            row_id: Verdict(**verdict)
+            for row_id, verdict in kept.items()
+            if verdict["reward"] is not None  # an earlier version kept these too
+        }
         return found | {key: self._failed[key] for key in identities if key in self._failed}
 
     async def _keep(self, row: Row, verdict: Verdict) -> None:
         """Keep a verdict; those that come while one is being written are written together."""
-        if not verdict.answered:
+        self.asked += 1
+        if verdict.reward is None:
             self._failed[row["row_id"]] = verdict
-            self.first_error = self.first_error or str(verdict.meta.get("error", verdict.status))
+            self.first_error = self.first_error or _trouble(verdict)
             return
+        self.answered += 1
         self._waiting[row["row_id"]] = asdict(verdict)
         async with self._writing:
             batch, self._waiting = self._waiting, {}
@@ -232,6 +246,22 @@ def _graded(rows: Iterable[Row], desk: _Desk, counts: Counter[str]) -> Iterator[
             else:
                 counts[_outcome(verdict)] += 1
                 yield scored_row(row, verdict, parent=row["row_id"], lineage=lineage)
+
+
+def _trouble(verdict: Verdict) -> str:
+    if verdict.status == "error":
+        return str(verdict.meta["error"])
+    kind = verdict.meta.get("returned_type")
+    return f"{verdict.status}: the judge returned {kind}" if kind else verdict.status
+
+
+def _why(stopped: EndpointDead | SpendExhausted | None, spend: Spend) -> str | None:
+    """Say why judging ended early, in the words of the night's own options."""
+    if not isinstance(stopped, SpendExhausted):
+        return None if stopped is None else str(stopped)
+    if spend.max_calls is not None and spend.calls.total() >= spend.max_calls:
+        return f"--judge-max-calls {spend.max_calls} is used up"
+    return f"--judge-max-tokens {spend.max_tokens} does not allow another call"
 
 
 def _outcome(verdict: Verdict) -> str:

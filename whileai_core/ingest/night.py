@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from whileai_core.errors import BadShareExceeded, WhileError
+from whileai_core.errors import BadShareExceeded, ModelError, WhileError
 from whileai_core.rowset import RowSet
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ class NightPlan:
         }
 
 
+_FEWEST_TO_REFUSE = 5  # rows without a verdict; fewer can be chance
 _HANDLES = ("train", "holdout", "changes")
 _PLAIN = (
     "agent",
@@ -134,3 +135,24 @@ def check_losses(
             f"more than the {limit:.1%} allowed; nothing was pushed. Look at {quarantine}, "
             f"then mend the source or {advice}"
         )
+
+
+def check_judge(judging: dict[str, Any]) -> None:
+    """Refuse a night whose judge gave not one verdict; ungraded rows would not be judged again.
+
+    Args:
+        judging: The report of the judge.
+
+    Raises:
+        ModelError: The judge failed on every row it was asked about, five or more; the night
+            must not be pushed.
+    """
+    unreached = judging["not_judged"] if judging["endpoint_dead"] else 0
+    owed = judging["asked"] + unreached
+    if judging["answered"] or owed < _FEWEST_TO_REFUSE:
+        return
+    trouble = judging["first_error"] or judging["stopped"]
+    raise ModelError(
+        f"judge {judging['judge']} gave no verdict on any of {owed} rows ({trouble}); nothing was "
+        "pushed. Mend the judge or run without --judge; the next run sees all of the night again"
+    )

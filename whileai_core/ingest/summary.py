@@ -65,7 +65,7 @@ def night_markdown(
     """
     account = result["account"]
     lines = [f"# {result['agent']}, night {result['night']}", "", _sum_line(account), ""]
-    lines += [f"> {warning}" for warning in _warnings(result)]
+    lines += [f"> {warning}\n" for warning in _warnings(result)]
     lines += ["", f"More: {more}"] if more else []
     if result["datasets"]:
         lines += ["", "| purpose | dataset | rows | name |", "|---|---|---:|---|"]
@@ -209,6 +209,38 @@ def judging_lines(judging: dict[str, Any] | None) -> list[str]:
     ]
 
 
+def judging_warnings(judging: dict[str, Any] | None) -> list[str]:
+    """Say which rows a judge left ungraded, and why."""
+    if judging is None:
+        return []
+    of = f"of {_count(judging['ungraded'], 'ungraded row')}"
+    warnings = []
+    failed = judging["no_verdict"]
+    if failed:
+        listed = ", ".join(f"{n} {status}" for status, n in failed.items())
+        kind = (judging["first_error"] or "").partition(":")[0]
+        warnings.append(
+            f"warning: {sum(failed.values())} {of} got no verdict from judge {judging['judge']} "
+            f"({listed}" + (f"; the first: {kind})" if kind else ")")
+        )
+    if judging["not_judged"]:
+        warnings.append(f"warning: {judging['not_judged']} {of} not judged: {judging['stopped']}")
+    return warnings
+
+
+def _advice(datasets: list[dict[str, Any]]) -> list[str]:
+    """Say how to grade what was pushed ungraded."""
+    if not datasets:
+        return []
+    pushed = datasets[0]["datasetId"]
+    return [
+        "these rows were pushed ungraded and no later night judges them; to grade them, per "
+        f"dataset: whileai-pipelines pull {pushed} --out {pushed}.jsonl; whileai-pipelines "
+        f"evaluate {pushed}.jsonl --ungraded --judge REF --out {pushed}-graded.jsonl; "
+        f"whileai-pipelines push {pushed}-graded.jsonl --parent {pushed}"
+    ]
+
+
 def _gate_lines(gate: dict[str, Any] | None) -> list[str]:
     if gate is None:
         return []
@@ -225,6 +257,9 @@ def _warnings(result: dict[str, Any]) -> list[str]:
         )
     if "warning" in result["split"]:
         warnings.append(f"warning: {result['split']['warning']}")
+    ungraded = judging_warnings(result["judging"])
+    if ungraded:
+        warnings += [*ungraded, *_advice(result["datasets"])]
     return warnings
 
 

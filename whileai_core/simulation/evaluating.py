@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 
-from whileai_core.errors import EndpointDead, InputError, SpendExhausted, WhileError
+from whileai_core.errors import (
+    EndpointDead,
+    InputError,
+    ModelError,
+    SpendExhausted,
+    WhileError,
+)
 from whileai_core.quality.tasks import checked_rows
 from whileai_core.rows import Row
 from whileai_core.simulation.judges import Judge, OpenJudge, Verdict, open_judge
@@ -116,7 +122,7 @@ async def judge_rows(
     *,
     concurrency: int,
     keep: Callable[[Row, Verdict], Awaitable[None]] | None = None,
-) -> tuple[list[Verdict], str | None]:
+) -> tuple[list[Verdict], EndpointDead | SpendExhausted | None]:
     """Judge rows, some at once.
 
     Args:
@@ -133,7 +139,7 @@ async def judge_rows(
         WhileError: What `keep` raised.
     """
     verdicts: list[Verdict | None] = [None] * len(rows)
-    stopped: list[str] = []
+    stopped: list[EndpointDead | SpendExhausted] = []
     broken: list[WhileError] = []
     places = iter(range(len(rows)))
 
@@ -144,7 +150,7 @@ async def judge_rows(
             try:
                 verdict = verdicts[place] = await judge.judge(rows[place])
             except (EndpointDead, SpendExhausted) as error:
-                stopped.append(str(error))
+                stopped.append(error)
                 return
             try:
                 if keep is not None:
@@ -158,7 +164,7 @@ async def judge_rows(
     if broken:
         raise broken[0]
     why = stopped[0] if stopped else None
-    skipped = Verdict(None, "skipped", meta={"why": why})
+    skipped = Verdict(None, "skipped", meta={"why": str(why)})
     return [verdict or skipped for verdict in verdicts], why
 
 
@@ -206,7 +212,7 @@ def _one_of(judge: Judge | None, grader: Judge | None) -> Judge:
     return chosen
 
 
-def _warnings(verdicts: Sequence[Verdict], stopped: str | None) -> list[str]:
+def _warnings(verdicts: Sequence[Verdict], stopped: ModelError | None) -> list[str]:
     warnings = [f"judging ended early: {stopped}"] if stopped else []
     failed = [verdict for verdict in verdicts if verdict.status not in ("ok", "skipped")]
     if failed:

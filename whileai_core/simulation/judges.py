@@ -21,6 +21,7 @@ from whileai_core.quality.verdicts import normalize_judge_result
 from whileai_core.simulation.agents import callable_name, code_version, is_async
 from whileai_core.simulation.endpoint import ChatEndpoint
 from whileai_core.simulation.references import resolve_judge
+from whileai_core.simulation.shown import shown_error
 from whileai_core.simulation.spend import Spend
 from whileai_core.traces.toolset import tool_schemas
 
@@ -50,11 +51,6 @@ class Verdict:
     status: str
     reason: str = ""
     meta: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def answered(self) -> bool:
-        """Whether the judge said anything, so that asking again would give the same."""
-        return self.status not in ("error", "timeout")
 
 
 class OpenJudge:
@@ -105,7 +101,7 @@ class OpenJudge:
             except (EndpointDead, SpendExhausted):
                 raise
             except Exception as error:
-                return Verdict(None, "error", meta={"error": f"{type(error).__name__}: {error}"})
+                return Verdict(None, "error", meta={"error": shown_error(error)})
             result = normalize_judge_result(returned, self._scale)
             # What a judge says beside the reward rides along on rows, which are JSON.
             meta = jsonio.strict(result.judge_meta)
