@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -53,6 +54,13 @@ def test_ports_that_cannot_be_meant_are_refused(ports, told, tmp_path, monkeypat
     monkeypatch.setenv("WHILEAI_HOME", str(tmp_path))
     assert main(["serve", "--prefect-port", ports[0], "--gate-port", ports[1]]) == 1
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+def test_make_serve_takes_the_options_of_serve():
+    make = ["make", "--dry-run", "serve", "SERVE_OPTIONS=--prefect-port 4300"]
+    done = subprocess.run(make, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.rstrip().endswith("whileai-pipelines serve --prefect-port 4300")
 
 
 @pytest.fixture

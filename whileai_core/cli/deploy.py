@@ -114,10 +114,8 @@ def _names_nothing(path: str) -> bool:
         return False
     try:
         find_sources(path)
-    except SourceNotFound:
-        return True
-    except InputError:  # there, but not ours to read; the worker may be somebody else
-        return False
+    except InputError as error:  # what is there but not ours to read may be the worker's
+        return isinstance(error, SourceNotFound)
     return False
 
 
