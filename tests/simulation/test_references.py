@@ -70,7 +70,7 @@ def test_nothing_else_is_imported_or_given_out(module):
         with pytest.raises(InputError, match="no reference"):
             load_reference(reference)
     for reference in (f"{module}:os", f"{module}:NUMBER", f"{module}:Agent"):
-        with pytest.raises(InputError, match="agent is a function"):
+        with pytest.raises(InputError, match="called as agent"):
             resolve_agent(reference)
 
 
