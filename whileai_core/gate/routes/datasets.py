@@ -140,7 +140,6 @@ async def _take_over(session: AsyncSession, dataset: Dataset, upload: Upload) ->
     )
     dataset.status = READY
     dataset.profile = None
-    dataset.hf_import = None  # these rows do not come from there
     dataset.rows = upload.rows
     dataset.size_bytes = upload.size_bytes
     return unlinked
