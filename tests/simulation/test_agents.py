@@ -218,6 +218,14 @@ def test_an_agent_that_raises_is_no_row_and_its_words_are_kept():
     assert caught.value.kind == "agent_error"
 
 
+def test_no_secret_in_the_words_of_an_agent_that_raises():
+    def agent(message):
+        raise RuntimeError("refused: api_key=sk-canary-51a7c0ffee")
+
+    with pytest.raises(AgentError, match=r"<agent error: RuntimeError: refused: api_key=\*\*\*>"):
+        roll_out(agent)
+
+
 def test_a_timeout_of_the_agents_own_is_not_ours():
     def agent(message):
         raise TimeoutError("backend")

@@ -212,3 +212,17 @@ def test_a_budget_ends_the_calls(chat):
 )
 def test_thoughts_are_not_spoken(text, spoken):
     assert without_thoughts(text) == spoken
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"status": 400, "error": {"message": "no such key: sk-other-0123456789abcdef"}},
+        {"status": 401, "error": {"message": "no such key: sk-other-0123456789abcdef"}},
+        {"body": '{"error": {"message": "no such key: sk-other-0123456789abcdef"}}'},
+    ],
+)
+def test_a_secret_that_an_endpoint_repeats_is_masked(chat, reply):
+    chat.script("m", reply)
+    (error,) = complete(chat.url)
+    assert "no such key: ***" in str(error)

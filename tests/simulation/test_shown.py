@@ -14,6 +14,7 @@ from whileai_core.simulation.shown import shown_error
 SECRETS = (
     "sk-secret-1234567890abcdef",
     "sk-live-a1b2c3",
+    "sk-abc",
     "zp_live_abcdef0123456789",
     "ghp_" + "a1B2" * 9,
     "AKIA" + "IOSFODNN7EXAMPLE",

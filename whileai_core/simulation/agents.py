@@ -18,6 +18,7 @@ from whileai_core.errors import AgentError, EndpointDead, EndpointError, InputEr
 from whileai_core.simulation.context import AsyncWorld, CurrentRollout, SyncWorld, current_rollout
 from whileai_core.simulation.endpoint import ChatEndpoint
 from whileai_core.simulation.rollout import Rollout, read_rollout
+from whileai_core.simulation.shown import shown_error
 from whileai_core.simulation.spend import Spend
 from whileai_core.traces.toolset import tool_schemas
 
@@ -289,7 +290,7 @@ class _CallableRunner:
             except (AgentError, EndpointDead, SpendExhausted):
                 raise
             except Exception as error:
-                raise AgentError(f"<agent error: {type(error).__name__}: {error}>") from error
+                raise AgentError(f"<agent error: {shown_error(error)}>") from error
         raise AgentError(f"{self.name} did not answer within {self._seconds:g} s", kind="timeout")
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from whileai_core import jsonio
 from whileai_core.errors import BadReply, EndpointDead, EndpointError, PlatformError
 from whileai_core.settings import get_settings
+from whileai_core.simulation.shown import shown_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -197,7 +198,7 @@ class ChatClient:
         # Some proxies report a failed model with status 200.
         error = reply.get("error")
         words = error.get("message") if isinstance(error, dict) else error
-        said = f"it says: {str(words)[:200]}" if words else "it has no message"
+        said = f"it says: {shown_text(str(words))}" if words else "it has no message"
         raise EndpointError(f"{self.endpoint}: the answer is no chat completion; {said}")
 
 
@@ -230,7 +231,7 @@ def _detail(error: PlatformError) -> str:
         return "the answer is not JSON; another service may stand there"
     if error.status is not None and 300 <= error.status < 400:
         return "it redirects, and redirects are not followed; give the target's address"
-    return error.detail or ("no reason given" if error.status else str(error))
+    return shown_text(error.detail or ("no reason given" if error.status else str(error)))
 
 
 def _said(message: dict[str, Any]) -> str:

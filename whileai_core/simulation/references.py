@@ -20,6 +20,7 @@ from whileai_core.settings import get_settings
 from whileai_core.simulation.agents import AgentSpec, code_version
 from whileai_core.simulation.endpoint import ChatEndpoint
 from whileai_core.simulation.improve import PromptImprover, as_improver
+from whileai_core.simulation.shown import shown_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -191,4 +192,4 @@ def _imported(name: str) -> Any:
             f"cannot import {name}: there is no module {error.name}; install it, or run where it is"
         ) from error
     except Exception as error:
-        raise InputError(f"cannot import {name}: {type(error).__name__}: {error}") from error
+        raise InputError(f"cannot import {name}: {shown_error(error)}") from error
