@@ -42,6 +42,7 @@ from whileai_core.ingest.summary import (
     report_markdown,
 )
 from whileai_core.ingest.summary import night_text as as_text
+from whileai_core.ingest.unfinished import naming_plan
 from whileai_core.ingest.workspace import Workspace
 from whileai_core.rowset import RowSet
 from whileai_core.settings import get_settings
@@ -107,7 +108,8 @@ async def nightly(
         BadShareExceeded: Too much of the night is unreadable; nothing was pushed.
         ModelError: The judge gave no verdict on any row; nothing was pushed.
         PublishGateError: The gate is enforced and refuses; nothing was pushed.
-        PlatformError: The push failed; the next run finishes it.
+        PlatformError: The push failed; the next run finishes it, or it is given up
+            (`whileai-pipelines forget-unfinished`).
     """
     agent = agent.strip().lower()
     dated = night_date(night)
@@ -122,7 +124,7 @@ async def nightly(
             _log.info("found %d new files, %d known", found.new, found.known)
             shards = await make_shards(workspace, found.shards)
             merged = await steps.merge_shards(workspace, shards, dated)
-            quarantine = await steps.keep_rejects(workspace, shards, dated)
+            quarantine = await steps.keep_rejects(workspace, shards, merged, dated)
             _log.info("%s", account_line(merged.account.total))
             check_losses(
                 merged.account, max_bad_share=max_bad_share, strict=strict, quarantine=quarantine
@@ -238,14 +240,15 @@ async def _push_planned(
     progress = Progress("pushed", "Rows pushed", total, least=_ROWS_WORTH_WATCHING)
     await progress.begin()
     for purpose, rows, name in pushes:
-        entry = await _push_patiently(
-            rows,
-            name,
-            purpose=purpose,
-            agent=plan.agent,
-            parent=parent,
-            credentials=credentials,
-        )
+        with naming_plan(plan):
+            entry = await _push_patiently(
+                rows,
+                name,
+                purpose=purpose,
+                agent=plan.agent,
+                parent=parent,
+                credentials=credentials,
+            )
         pushed.append(
             {
                 "datasetId": entry["datasetId"],

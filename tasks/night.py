@@ -62,9 +62,11 @@ async def merge_shards(workspace: Workspace, shards: Sequence[Shard], night: str
 
 
 @task(cache_policy=NO_CACHE)
-async def keep_rejects(workspace: Workspace, shards: Sequence[Shard], night: str) -> str | None:
-    """Write what could not be read to quarantine and return the file, if there is one."""
-    return await in_thread(workspace.keep_rejects, shards, night=night)
+async def keep_rejects(
+    workspace: Workspace, shards: Sequence[Shard], merged: Merged, night: str
+) -> str | None:
+    """Write what could not be taken to quarantine and return the file, if there is one."""
+    return await in_thread(workspace.keep_rejects, shards, merged, night=night)
 
 
 @task(

@@ -19,6 +19,11 @@ SCHEMA_VERSION = "1"
 KNOWN_VERSIONS = frozenset({"0", "1"})
 ROWS_NAMED_IN_AN_ERROR = 5
 
+# A row is one line of a dataset, which readers hold whole; the gate takes none that is longer.
+LONGEST_LINE_BYTES = 64 * 1024 * 1024
+# The longest row an intake makes; the rest is for what rows are given later (ids, a judge's words).
+LONGEST_ROW_BYTES = LONGEST_LINE_BYTES - 4 * 1024 * 1024
+
 # Keys that say where a row came from or how it was read. They never decide who it is.
 BOOKKEEPING = frozenset({"row_id", "revision", "origin", "schema_version"})
 

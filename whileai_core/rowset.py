@@ -150,7 +150,15 @@ class RowSetWriter:
             ValueError: The row is not strict JSON; the message gives the path.
             StoreError: The store cannot be written.
         """
-        self._pending += jsonio.dumps_line(row)
+        self.add_line(jsonio.dumps_line(row))
+
+    def add_line(self, line: bytes) -> None:
+        """Append one row that is written already (`jsonio.dumps_line`).
+
+        Raises:
+            StoreError: The store cannot be written.
+        """
+        self._pending += line
         self._rows += 1
         if len(self._pending) >= PART_BYTES:
             self._flush()

@@ -98,6 +98,31 @@ def test_report_split_push_and_explain(traces, tmp_path):
     assert "one row as read" in run("ingest", "--explain", traces).stdout
 
 
+def test_files_of_any_name_are_read_and_named(tmp_path, prefect_server):
+    env = {"PREFECT_API_URL": prefect_server}
+    names = [b"[prod] traces.jsonl", b"caf\xe9.jsonl"]
+    for number, name in enumerate(names):
+        values = [{"prompt": f"Ask {number * 100 + n}", "final_text": "ok"} for n in range(20)]
+        text = "".join(json.dumps(value) + "\n" for value in values) + "cut off\n" * number
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).write_text(text)
+    paths = [os.fsdecode(name) for name in names]
+    explained = run("ingest", "--explain", *paths, cwd=tmp_path)
+    assert explained.returncode == 0, explained.stderr
+    assert "quarantined caf\\xe9.jsonl line 21: " in explained.stdout
+    night = result("nightly", *paths, "--agent", "any", env=env, cwd=tmp_path)
+    assert (night["account"]["rows"], night["account"]["files_known"]) == (40, 0)
+    assert set(night["account"]["sources"]) == {"[prod] traces.jsonl", "caf\\xe9.jsonl"}
+    for path, name in zip(paths, ("[prod] traces", "caf\\xe9"), strict=True):
+        assert result("push", path, cwd=tmp_path)["name"] == name
+    gone = run("report", os.fsdecode(b"gone\xff"), "--json", cwd=tmp_path)
+    assert (gone.returncode, "gone\\\\xff: no such file" in gone.stdout) == (1, True)
+
+
+def test_an_agent_without_an_unfinished_night_has_none_to_forget():
+    assert result("forget-unfinished", "--agent", "Any") == {"forgotten": None}
+    assert run("forget-unfinished").returncode == 2
+
+
 def test_check_does_not_wave_an_empty_file_through(tmp_path):
     (tmp_path / "empty.jsonl").write_text("")
     done = run("check", tmp_path / "empty.jsonl")

@@ -10,6 +10,9 @@ import httpx
 import pytest
 
 from whileai_core import sync
+from whileai_core.errors import InputError
+from whileai_core.ingest.unfinished import forget_unfinished
+from whileai_core.ingest.workspace import Workspace
 
 pytestmark = [
     pytest.mark.usefixtures("prefect_server"),
@@ -79,6 +82,19 @@ def test_a_bad_night_fails_pushes_nothing_and_is_seen_again(tmp_path):
         night(source)
     assert sync.datasets()["datasets"] == []
     assert night(source, max_bad_share=0.5)["account"]["rows"] == 8
+
+
+def test_a_push_that_is_refused_for_good_can_be_given_up(tmp_path, monkeypatch):
+    source = write(tmp_path / "a.jsonl", rows(range(30)))
+    with monkeypatch.context() as patch:
+        patch.setattr("whileai_core.platform._payload.LONGEST_LINE_BYTES", 50)
+        for _ in range(2):  # the second night tries the plan of the first
+            with pytest.raises(InputError, match="support-2026-11-28.*forget-unfinished --agent"):
+                night(source, night="2026-11-28")
+    with Workspace("support") as workspace:
+        assert forget_unfinished(workspace)["name"] == "support-2026-11-28"
+    again = night(source, night="2026-11-29")
+    assert (again["resumed"], again["account"]["rows"]) == ([], 30)
 
 
 def test_wrong_parameters_are_refused_before_anything_runs(tmp_path, home):

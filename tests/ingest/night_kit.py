@@ -60,7 +60,7 @@ def intake(workspace: Workspace, *paths: Path, night: str = "2026-11-28") -> Nig
     found = workspace.discover([str(path) for path in paths])
     shards = [workspace.normalise(plan) for plan in found.shards]
     merged = workspace.merge(shards, night=night)
-    quarantine = workspace.keep_rejects(shards, night=night)
+    quarantine = workspace.keep_rejects(shards, merged, night=night)
     assignment = workspace.split(merged.rows, fraction=0.2, seed=0, threshold=0.9)
     sides = workspace.check_leakage(merged.rows, assignment, threshold=0.9)
     return workspace.plan(

@@ -88,6 +88,16 @@ def test_what_json_or_schema_cannot_carry_is_refused_before_anything_is_sent(
     assert platform.seen == []
 
 
+def test_a_row_longer_than_a_line_may_be_is_named_before_anything_is_sent(
+    platform: FaultPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("whileai_core.platform._payload.LONGEST_LINE_BYTES", 1000)
+    rows = [{"prompt": "short"}, {"prompt": "x" * 1000}]
+    with pytest.raises(errors.InputError, match=r"row 1 is \d+ bytes long.* may have 1000"):
+        sync.push_rows(rows, "long")
+    assert platform.seen == []
+
+
 def test_what_json_cannot_carry_is_text_for_who_asks(platform: FaultPlatform) -> None:
     row = {
         "prompt": "q",

@@ -14,7 +14,7 @@ from whileai_core.cli.main import build_parser
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-COMMAND = r"(?:gate key create|gate session create|gate serve|(?:quarantine|hf|runs) \w+|\w+)"
+COMMAND = r"(?:gate key create|gate session create|gate serve|(?:quarantine|hf|runs) \w+|[\w-]+)"
 
 
 def table_names(page):

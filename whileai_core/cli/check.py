@@ -47,10 +47,10 @@ def add_commands(commands: Any) -> None:
 
 
 def _check(args: argparse.Namespace) -> int:
-    from whileai_core import load_traces
+    from whileai_core.dialects.load import load_all
     from whileai_core.quality import pass_rate_text, profile_report, publish_gate
 
-    rows = load_traces(args.file)
+    rows = load_all([args.file])
     if not rows:
         raise InputError(f"{args.file} holds no rows, so there is nothing to train on")
     report = publish_gate(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from whileai_core.cli import arguments
 from whileai_core.cli.output import emit, table
 from whileai_core.errors import InputError
+from whileai_core.sources.discovery import shown
 
 if TYPE_CHECKING:
     import argparse
@@ -49,11 +50,12 @@ def add_commands(commands: Any) -> None:
 
 def _push(args: argparse.Namespace) -> None:
     from whileai_core import sync
+    from whileai_core.dialects.load import load_all
 
-    rows = sync.load_traces(args.file)
+    rows = load_all([args.file])
     if not rows:
         raise InputError(f"{args.file} holds no rows; nothing was pushed")
-    name = args.name or Path(args.file).name.split(".")[0]
+    name = args.name or shown(Path(args.file).name).split(".")[0]
     entry = sync.push_rows(
         rows,
         name,

@@ -1,4 +1,4 @@
-"""`nightly`: the whole night from the prompt, as a Prefect flow run."""
+"""`nightly`: the whole night from the prompt, as a Prefect flow run; `forget-unfinished`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 from whileai_core.cli import arguments
 from whileai_core.cli.output import emit
 from whileai_core.cli.source_root import load_flow
+from whileai_core.sources.discovery import shown
 
 if TYPE_CHECKING:
     import argparse
 
 
 def add_commands(commands: Any) -> None:
-    """Add this module's command."""
+    """Add this module's commands."""
     parser = commands.add_parser(
         "nightly",
         help="ingest traces, report, split, check for leakage and push",
@@ -62,6 +63,17 @@ def add_commands(commands: Any) -> None:
     arguments.add_json(parser)
     parser.set_defaults(run=_nightly)
 
+    forget = commands.add_parser(
+        "forget-unfinished",
+        help="give up a night whose push is refused for good",
+        description="A night that began to push is finished by the next one, before anything else. "
+        "Where that is refused for good, this gives it up, and the next night takes the same "
+        "files again. What was pushed of it already stays on the platform.",
+    )
+    forget.add_argument("--agent", required=True, type=arguments.agent, help="agent of the night")
+    arguments.add_json(forget)
+    forget.set_defaults(run=_forget)
+
 
 def _add_judge(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("judging rows without a reward")
@@ -98,7 +110,7 @@ def _add_judge(parser: argparse.ArgumentParser) -> None:
 def _nightly(args: argparse.Namespace) -> None:
     flow = load_flow("nightly")
     result = flow.run(
-        paths=args.paths,
+        paths=[shown(path) for path in args.paths],  # Prefect keeps them as JSON
         agent=args.agent,
         night=args.night,
         holdout=args.holdout,
@@ -115,3 +127,16 @@ def _nightly(args: argparse.Namespace) -> None:
         judge_check=args.judge_check,
     )
     emit(result, flow.as_text(result), as_json=args.json)
+
+
+def _forget(args: argparse.Namespace) -> None:
+    from whileai_core.ingest.unfinished import forget_unfinished
+    from whileai_core.ingest.workspace import Workspace
+
+    with Workspace(args.agent) as workspace:
+        forgotten = forget_unfinished(workspace)
+    if forgotten is None:
+        text = f"{args.agent} has no unfinished night"
+    else:
+        text = f"gave up {forgotten['name']}; the next night takes the same files again"
+    emit({"forgotten": forgotten}, text, as_json=args.json)

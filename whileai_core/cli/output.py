@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 from whileai_core import jsonio
+from whileai_core.sources.discovery import shown
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -17,12 +18,12 @@ def emit(value: dict[str, Any], text: str, *, as_json: bool) -> None:
     if as_json:
         print(jsonio.dumps(value).decode())
     elif text:
-        print(text)
+        print(shown(text))
 
 
 def emit_error(message: str, *, as_json: bool) -> None:
     """Print why a command failed: one line on stderr, and an object on stdout with `--json`."""
-    line = " ".join(message.split())
+    line = shown(" ".join(message.split()))
     print(f"whileai-pipelines: {line}", file=sys.stderr)
     if as_json:
         print(jsonio.dumps({"error": line}).decode())

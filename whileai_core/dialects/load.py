@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from whileai_core.dialects.reading import Item, RowItem, SpanItem, read_items
+from whileai_core.dialects.reading import Item, RowItem, SpanItem, file_items, read_items
 from whileai_core.sources.collector import collector_paused
 from whileai_core.sources.discovery import find_sources
 from whileai_core.sources.items import Reject
@@ -31,8 +31,8 @@ def load_traces(source: object) -> list[Row]:
     'Capital of Malta?'
 
     Args:
-        source: A path, folder, glob, fsspec URL or `-`; JSON as text or bytes; an open file;
-            one object; or an iterable of objects.
+        source: A path, folder, glob, fsspec URL or `-`; JSON as text (unless a file has that
+            name) or bytes; an open file; one object; or an iterable of objects.
 
     Raises:
         SourceNotFound: A path names nothing (a `FileNotFoundError`).
@@ -50,7 +50,7 @@ def load_all(paths: Iterable[str]) -> list[Row]:
         SourceNotFound: A path names nothing.
     """
     names = dict.fromkeys(name for path in paths for name in find_sources(path))
-    return _rows_of(item for name in names for item in read_items(name))
+    return _rows_of(item for name in names for item in file_items(name))
 
 
 def _rows_of(items: Iterable[Item]) -> list[Row]:

@@ -14,6 +14,7 @@ from whileai_core.dialects.spans.payloads import spans_in
 from whileai_core.dialects.spans.reader import REWARD_KEYS
 from whileai_core.dialects.spans.span import Span
 from whileai_core.sources.collector import collector_paused
+from whileai_core.sources.discovery import is_json_text
 from whileai_core.sources.items import Ignored, Origin, Record, Reject
 from whileai_core.sources.lines import LineBlock
 from whileai_core.sources.opening import MEMORY, bytes_parts, file_parts, path_parts
@@ -92,7 +93,7 @@ def _pieces(source: Any, collector: Collector) -> Iterator[Span | Reject | Ignor
 def _records(source: Any) -> Iterator[Record | Reject | Ignored]:
     if source is None:
         return
-    if isinstance(source, str) and source.lstrip()[:1] in ("{", "["):
+    if isinstance(source, str) and is_json_text(source):
         yield from _parsed(bytes_parts(source.encode("utf-8", "surrogatepass")))
     elif isinstance(source, str | os.PathLike):
         yield from _parsed(path_parts(source))

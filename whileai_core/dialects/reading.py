@@ -14,9 +14,10 @@ from whileai_core.dialects.recognition import (
     group_items,
     record_items,
 )
+from whileai_core.sources.discovery import is_json_text
 from whileai_core.sources.items import Origin, Record
 from whileai_core.sources.limits import DEFAULT_LIMITS, Limits
-from whileai_core.sources.opening import MEMORY, bytes_parts, file_parts, path_parts
+from whileai_core.sources.opening import MEMORY, bytes_parts, file_parts, found_parts, path_parts
 from whileai_core.sources.texts import Items, Lines
 
 if TYPE_CHECKING:
@@ -24,16 +25,16 @@ if TYPE_CHECKING:
 
     from whileai_core.sources.opening import Part
 
-__all__ = ["Item", "RowItem", "SpanItem", "read_items"]
+__all__ = ["Item", "RowItem", "SpanItem", "file_items", "read_items"]
 
 
 def read_items(source: object, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Item]:
     """Read a source of any kind and account for every record in it.
 
-    A source is a path, folder, glob, fsspec URL or `-` (standard input); JSON as text or bytes;
-    an open file; one object; or an iterable of objects. Memory stays flat for JSON lines; other
-    layouts are held one document or table batch at a time. What is given in memory is not
-    changed.
+    A source is a path, folder, glob, fsspec URL or `-` (standard input); JSON as text, unless a
+    file has that name, or bytes; an open file; one object; or an iterable of objects. Memory
+    stays flat for JSON lines; other layouts are held one document or table batch at a time. What
+    is given in memory is not changed.
 
     Args:
         source: What to read.
@@ -45,7 +46,7 @@ def read_items(source: object, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[I
         MissingExtra: A Parquet or Arrow file needs pyarrow.
         TypeError: The source is None or another thing that holds no records.
     """
-    if isinstance(source, str) and source.lstrip()[:1] in ("{", "["):
+    if isinstance(source, str) and is_json_text(source):
         return _items(bytes_parts(source.encode("utf-8", "surrogatepass"), limits))
     if isinstance(source, str | os.PathLike):
         return _items(path_parts(source, limits))
@@ -61,6 +62,17 @@ def read_items(source: object, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[I
             "pass a path, bytes, an open file or an iterable of objects"
         )
     return group_items(MEMORY, _memory_records(source), owned=False)
+
+
+def file_items(name: str, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Item]:
+    """Read one file that `find_sources` found, as `read_items` does, whatever its name looks like.
+
+    Raises:
+        SourceNotFound: It is not there any more.
+        UnreadableSource: It cannot be opened.
+        MissingExtra: A Parquet or Arrow file needs pyarrow.
+    """
+    return _items(found_parts(name, limits))
 
 
 def _memory_records(values: Iterable[Any]) -> Iterator[Record]:

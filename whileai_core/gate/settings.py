@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from whileai_core.rows import LONGEST_LINE_BYTES
 from whileai_core.settings import Settings, get_settings
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class GateSettings:
     url_seconds: int = 3600
     max_upload_bytes: int = 5 * 1024 * MIB
     max_json_bytes: int = 1 * MIB
-    max_line_bytes: int = 64 * MIB
+    max_line_bytes: int = LONGEST_LINE_BYTES
     max_traces_bytes: int = 64 * MIB
     max_check_bytes: int = 64 * MIB
     loose_span_seconds: float = 7 * 24 * 3600

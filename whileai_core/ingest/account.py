@@ -60,6 +60,11 @@ class Tally:
             else:
                 setattr(self, name, mine + value)
 
+    def quarantine(self, reason: str) -> None:
+        """Count one record that goes to quarantine."""
+        self.quarantined += 1
+        self.reasons[f"quarantined:{reason}"] += 1
+
     @property
     def balanced(self) -> bool:
         """Whether every record ended in exactly one place."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whileai_core import jsonio
-from whileai_core.ingest.workspace import Workspace
+from whileai_core.ingest.workspace import Workspace, rejects
 from whileai_core.settings import get_settings
 
 if TYPE_CHECKING:
@@ -37,11 +37,10 @@ def explain(paths: Sequence[str]) -> dict[str, Any]:
             shards = [workspace.normalise(plan) for plan in found.shards]
             merged = workspace.merge(shards, night="")
             row = next(iter(merged.rows), None)
-            rejects = (entry for shard in shards for entry in shard.rejects)
             return {
                 "account": merged.account.to_dict(),
                 "row": row,
-                "rejects": list(islice(rejects, _REJECTS_SHOWN)),
+                "rejects": list(islice(rejects(shards, merged), _REJECTS_SHOWN)),
             }
 
 

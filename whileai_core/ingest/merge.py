@@ -12,6 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from whileai_core import jsonio
 from whileai_core.dialects.spans import (
     Span,
     carries_content,
@@ -21,8 +22,10 @@ from whileai_core.dialects.spans import (
 )
 from whileai_core.ingest.account import Account
 from whileai_core.ingest.conversations import Links, earlier_shards
+from whileai_core.ingest.shards import reject_entry, too_long
 from whileai_core.ingest.spill import Spill
-from whileai_core.rows import row_id
+from whileai_core.rows import LONGEST_ROW_BYTES, row_id
+from whileai_core.sources.items import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -42,11 +45,13 @@ class Merged:
     Attributes:
         rows: New rows and revisions, each with `row_id` (and `revision` from the second on).
         changes: What the ledger has to remember of them once they are pushed.
+        rejects: Assembled rows that are too long, as entries for the quarantine.
         account: The complete account.
     """
 
     rows: RowSet
     changes: RowSet
+    rejects: RowSet
     account: Account
 
 
@@ -70,15 +75,20 @@ def merge(
         account.merge(shard.account)
     changes = store.rowsets.writer()
     rows = store.rowsets.writer()
+    rejects = store.rowsets.writer()
     with Spill(work) as entries:
         for shard in shards:
             for entry in shard.rows:
                 entries.add(entry["conversation"] or entry["id"], entry)
         for entry in _assembled(shards, store, ledger, account, changes, work):
-            entries.add(entry["conversation"], entry)
+            line = jsonio.dumps_line(entry)
+            if len(line) > LONGEST_ROW_BYTES:
+                rejects.add(_too_long(line, entry, account))
+            else:
+                entries.add_line(entry["conversation"], line)
         for bucket in entries.buckets():
             _settle(bucket, ledger, account, night=night, rows=rows, changes=changes)
-    return Merged(rows.close(), changes.close(), account)
+    return Merged(rows.close(), changes.close(), rejects.close(), account)
 
 
 # -- rows
@@ -184,6 +194,13 @@ def _assembled(
         for bucket in spill.buckets():
             for group in _groups(bucket):
                 yield from _rows_of(group, account)
+
+
+def _too_long(line: bytes, entry: Entry, account: Account) -> dict[str, Any]:
+    origin = Origin(entry["source"], f"conversation {entry['conversation']}")
+    reject = too_long(entry, line, origin)
+    account.of(origin.source).quarantine(reject.reason)
+    return reject_entry(reject)
 
 
 def _remember(shard: Shard, links: Links) -> Iterator[dict[str, Any]]:

@@ -13,18 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 from whileai_core import jsonio
 from whileai_core.blobs import Blobs
-from whileai_core.dialects.reading import RowItem, SpanItem, read_items
+from whileai_core.dialects.reading import RowItem, SpanItem, file_items
 from whileai_core.dialects.registry import SESSION_DIALECTS
 from whileai_core.ingest.account import Account
-from whileai_core.rows import row_id
+from whileai_core.rows import LONGEST_ROW_BYTES, row_id
 from whileai_core.rowset import RowSet, RowSetStore
+from whileai_core.sources.discovery import shown
 from whileai_core.sources.items import Ignored, Reject
+from whileai_core.sources.limits import raw_text
 
 if TYPE_CHECKING:
     from whileai_core.ingest.discover import ShardPlan
     from whileai_core.redaction import Redactor
     from whileai_core.rows import Row
     from whileai_core.rowset import RowSetWriter
+    from whileai_core.sources.items import Origin
 
 _SESSIONS = frozenset(dialect.name for dialect in SESSION_DIALECTS)
 
@@ -103,9 +106,10 @@ def normalise(plan: ShardPlan, store: ShardStore, *, redactor: Redactor | None =
         return done
     intake = _Intake(store.rowsets, redactor)
     for file in plan.files:
-        for item in read_items(file.name):
-            intake.take(file.name, item)
-        intake.end_source(file.name)
+        source = shown(file.name)
+        for item in file_items(file.name):
+            intake.take(source, item)
+        intake.end_source(source)
     shard = intake.close(plan.key)
     store.save(shard)
     return shard
@@ -132,9 +136,7 @@ class _Intake:
             self._spans.add({"source": source, "span": self._clean(item.span.to_json())})
         elif isinstance(item, Reject):
             tally.records += 1
-            tally.quarantined += 1
-            tally.reasons[f"quarantined:{item.reason}"] += 1
-            self._rejects.add(self._clean(reject_entry(item)))
+            self._reject(source, item)
         else:
             tally.records += item.n
             tally.ignored += item.n
@@ -145,19 +147,21 @@ class _Intake:
             self._account.of(source).redacted.update(self._redactor.counts)
             self._redactor.counts.clear()
 
+    def _reject(self, source: str, reject: Reject) -> None:
+        self._account.of(source).quarantine(reject.reason)
+        self._rejects.add(self._clean(reject_entry(reject)))
+
     def _take_row(self, source: str, item: RowItem) -> None:
         row = self._clean(item.row)
         try:
-            self._add_row(source, item.dialect, row)
+            entry, line = _written(source, item.dialect, row)
         except ValueError:
             # Keys outside the schema may hold NaN or broken text; the row is worth more than they.
-            self._add_row(source, item.dialect, jsonio.strict(row))
-
-    def _add_row(self, source: str, dialect: str, row: Row) -> None:
-        conversation = _session_of(row) if dialect in _SESSIONS else None
-        self._rows.add(
-            {"id": row_id(row), "conversation": conversation, "source": source, "row": row}
-        )
+            entry, line = _written(source, item.dialect, jsonio.strict(row))
+        if len(line) > LONGEST_ROW_BYTES:
+            self._reject(source, too_long(entry, line, item.origin))
+        else:
+            self._rows.add_line(line)
 
     def _clean(self, value: dict[str, Any]) -> dict[str, Any]:
         return value if self._redactor is None else self._redactor.row(value)
@@ -172,6 +176,12 @@ class _Intake:
         )
 
 
+def _written(source: str, dialect: str, row: Row) -> tuple[dict[str, Any], bytes]:
+    conversation = _session_of(row) if dialect in _SESSIONS else None
+    entry = {"id": row_id(row), "conversation": conversation, "source": source, "row": row}
+    return entry, jsonio.dumps_line(entry)
+
+
 def _session_of(row: Row) -> str | None:
     """Name the conversation of a session row: its id and how it began.
 
@@ -183,6 +193,12 @@ def _session_of(row: Row) -> str | None:
         return None
     start = hashlib.sha256(str(row.get("prompt")).encode("utf-8", "surrogatepass"))
     return f"{session}#{start.hexdigest()[:12]}"
+
+
+def too_long(entry: dict[str, Any], line: bytes, origin: Origin) -> Reject:
+    """Return the reject of an entry whose line is longer than `LONGEST_ROW_BYTES`."""
+    detail = f"the row has {len(line)} bytes, and a dataset takes {LONGEST_ROW_BYTES} a row"
+    return Reject("too_long", detail, origin, raw_text(jsonio.dumps(entry["row"])))
 
 
 def reject_entry(reject: Reject) -> dict[str, Any]:

@@ -40,7 +40,10 @@ class Spill:
 
     def add(self, key: str, entry: dict[str, Any]) -> None:
         """Append one entry under its key."""
-        line = jsonio.dumps_line(entry)
+        self.add_line(key, jsonio.dumps_line(entry))
+
+    def add_line(self, key: str, line: bytes) -> None:
+        """Append one entry that is written already (`jsonio.dumps_line`)."""
         self._held[zlib.crc32(key.encode("utf-8", "surrogatepass")) % BUCKETS] += line
         self._bytes += len(line)
         if self._bytes > HELD_BYTES:

@@ -22,10 +22,10 @@ from whileai_core.ingest.shards import Shard, ShardStore, normalise
 from whileai_core.ingest.sides import Assignment, Sides, assign_sides, check_sides
 from whileai_core.ingest.spill import sweep_spills
 from whileai_core.settings import Settings, get_settings
-from whileai_core.sources.discovery import STDIN, open_raw
+from whileai_core.sources.discovery import STDIN, open_raw, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from whileai_core.ingest.discover import ShardPlan
     from whileai_core.redaction import Redactor
@@ -106,7 +106,7 @@ class Workspace:
         new = [file for file in files if file.sha256 not in known]
         shards = discovery.plan_shards(new, redaction=_fingerprint(self._redactor()))
         sources = tuple(
-            {"table": "sources", "sha256": file.sha256, "name": file.name} for file in new
+            {"table": "sources", "sha256": file.sha256, "name": shown(file.name)} for file in new
         )
         return Discovery(tuple(shards), len(new), len(files) - len(new), sources)
 
@@ -134,10 +134,9 @@ class Workspace:
         """Put the night's shards together with what the ledger knows."""
         return merge(shards, self.store, self.ledger, night=night, work=self.work)
 
-    def keep_rejects(self, shards: Sequence[Shard], *, night: str) -> str | None:
-        """Write the rejects of the night's shards to quarantine."""
-        entries = (entry for shard in shards for entry in shard.rejects)
-        return self.quarantine.keep(self.agent, night, entries)
+    def keep_rejects(self, shards: Sequence[Shard], merged: Merged, *, night: str) -> str | None:
+        """Write the rejects of the night's shards and of their merge to quarantine."""
+        return self.quarantine.keep(self.agent, night, rejects(shards, merged))
 
     async def judge(
         self, rows: RowSet, order: JudgeOrder, *, night: str, api_key: str | None = None
@@ -225,6 +224,11 @@ class Workspace:
         from whileai_core.redaction import Redactor
 
         return Redactor.from_home(self.settings)
+
+
+def rejects(shards: Sequence[Shard], merged: Merged) -> Iterator[dict[str, Any]]:
+    """Yield all that a night could not take, as entries for the quarantine."""
+    return chain(*(shard.rejects for shard in shards), merged.rejects)
 
 
 def _arrived(agent: str, redact: bool, store: str) -> Workspace:

@@ -18,7 +18,7 @@ from whileai_core import jsonio
 from whileai_core.errors import InputError, SchemaInvalid, SourceNotFound, UnreadableSource
 from whileai_core.quality.sides import bucket, split_key
 from whileai_core.quality.tasks import Tally
-from whileai_core.rows import ROWS_NAMED_IN_AN_ERROR, schema_findings
+from whileai_core.rows import LONGEST_LINE_BYTES, ROWS_NAMED_IN_AN_ERROR, schema_findings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -128,7 +128,8 @@ def spool_rows(
 
     Raises:
         SchemaInvalid: Rows break the row schema.
-        InputError: A row holds what JSON cannot carry, or all rows would be held out.
+        InputError: A row holds what JSON cannot carry or is too long for a line, or all rows would
+            be held out.
     """
     split = SplitRows()
     try:
@@ -177,9 +178,15 @@ def _as_text(rows: Iterable[Row], where: str) -> Iterator[Row]:
 
 def _line(row: Row, index: int, where: str) -> bytes:
     try:
-        return jsonio.dumps_line(row)
+        line = jsonio.dumps_line(row)
     except ValueError as error:
         raise InputError(f"{where}: row {index}: {error}; nothing was sent") from None
+    if len(line) > LONGEST_LINE_BYTES:
+        raise InputError(
+            f"{where}: row {index} is {len(line)} bytes long, and a line of a dataset may have "
+            f"{LONGEST_LINE_BYTES}; leave it out or shorten its texts; nothing was sent"
+        )
+    return line
 
 
 def file_payload(path: Path) -> Payload:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from whileai_core.errors import InputError, SourceNotFound, UnreadableSource
+from whileai_core.errors import SourceNotFound, UnreadableSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 STDIN = "-"
+_ESCAPED_BYTE = re.compile(r"\\x([89a-f][0-9a-f])")
 
 
 def find_sources(source: str | os.PathLike[str]) -> list[str]:
@@ -33,23 +35,59 @@ def find_sources(source: str | os.PathLike[str]) -> list[str]:
         return _find_remote(name)
     if not name:  # which Path takes for the working folder
         raise SourceNotFound("the path is empty; name a file, a folder or a URL")
-    path = Path(name)
-    try:
-        if path.is_dir():
-            return sorted(_files_below(path))
-        if path.exists():
-            return [name]
-        if not glob.has_magic(name):
-            raise _not_found(name)
-        found = glob.glob(name, recursive=True)  # noqa: PTH207  Path.glob takes no absolute one
-    except InputError:
-        raise
-    except (OSError, ValueError) as error:  # a name too long, or with a NUL in it
-        raise _not_found(name) from error
-    files = [file for match in found for file in _expanded(Path(match))]
+    if not exists(name):
+        name = _as_stored(name)
+    if exists(name):
+        return sorted(_files_below(Path(name))) if Path(name).is_dir() else [name]
+    files = {file for match in _matches(name) for file in _expanded(Path(match))}
     if not files:
         raise _not_found(name)
-    return sorted(set(files))
+    return sorted(files)
+
+
+def exists(name: str) -> bool:
+    """Tell whether a path names something on this machine; any text may be asked about."""
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):  # a name too long, or with a NUL in it
+        return False
+
+
+def is_json_text(text: str) -> bool:
+    """Tell whether a text handed over as a source is JSON itself, and no file's name."""
+    return text.lstrip()[:1] in ("{", "[") and not exists(text)
+
+
+def shown(name: str) -> str:
+    r"""Return a name as text that can be stored and printed; `find_sources` takes it back.
+
+    File names are bytes. What is no UTF-8 in them comes as lone surrogates, which neither JSON
+    nor a terminal takes; it is escaped, as in `caf\xe9.jsonl`.
+    """
+    try:
+        data = name.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        data = name.encode("utf-8", "backslashreplace")
+    return data.decode("utf-8", "backslashreplace")
+
+
+def _as_stored(name: str) -> str:
+    """Undo `shown`."""
+    return _ESCAPED_BYTE.sub(lambda match: chr(0xDC00 + int(match[1], 16)), name)
+
+
+def _matches(pattern: str) -> list[str]:
+    """Return what a glob matches; a folder in it that exists as it is written is that folder."""
+    if not glob.has_magic(pattern):
+        return []
+    for folder in map(str, Path(pattern).parents):
+        if pattern.startswith(folder) and glob.has_magic(folder) and exists(folder):
+            pattern = glob.escape(folder) + pattern.removeprefix(folder)
+            break
+    try:
+        return glob.glob(pattern, recursive=True)  # noqa: PTH207  Path.glob takes no absolute one
+    except (OSError, ValueError) as error:
+        raise _not_found(pattern) from error
 
 
 def open_raw(name: str) -> BinaryIO:
@@ -77,7 +115,7 @@ def _is_url(name: str) -> bool:
 
 
 def _expanded(path: Path) -> Iterable[str]:
-    return _files_below(path) if path.is_dir() else [str(path)]
+    return _files_below(path) if path.is_dir() else [_file(path)]
 
 
 def _files_below(folder: Path) -> Iterable[str]:
@@ -86,7 +124,12 @@ def _files_below(folder: Path) -> Iterable[str]:
         for name in files:
             path = Path(parent, name)
             if not name.startswith(".") and path.is_file():
-                yield str(path)
+                yield _file(path)
+
+
+def _file(path: Path) -> str:
+    """Name a found file; one called `-` is not standard input."""
+    return f"./{path}" if str(path) == STDIN else str(path)
 
 
 def _raise_unreadable(error: OSError) -> None:
@@ -96,7 +139,8 @@ def _raise_unreadable(error: OSError) -> None:
 def _find_remote(url: str) -> list[str]:
     system, path = _file_system(url)
     try:
-        if glob.has_magic(path):
+        is_glob = glob.has_magic(path) and not system.exists(path)
+        if is_glob:
             names = system.glob(path)
             files = [name for name in names if not system.isdir(name)]
         elif system.isdir(path):
@@ -111,7 +155,7 @@ def _find_remote(url: str) -> list[str]:
         raise
     except Exception as error:  # each backend raises errors of its own library
         raise _unreadable(url, error) from error
-    if not files and glob.has_magic(path):
+    if not files and is_glob:
         raise _not_found(url)
     return sorted(str(system.unstrip_protocol(name)) for name in files)
 
@@ -142,7 +186,8 @@ def _unreadable(name: str, error: Exception) -> UnreadableSource:
 
 
 def without_secrets(name: str) -> str:
-    """Return a name without the user part and the query of a URL."""
+    """Return a name as it may be `shown`, without the user part and the query of a URL."""
+    name = shown(name)
     if not _is_url(name):
         return name
     scheme, _, rest = name.partition("://")

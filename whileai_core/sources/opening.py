@@ -6,12 +6,13 @@ import io
 import os
 import sys
 import tempfile
+from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from whileai_core.errors import UnreadableSource
 from whileai_core.sources import archives, otlp_protobuf, tables
 from whileai_core.sources.compression import Bounded, BrokenStream, unpacker
-from whileai_core.sources.discovery import find_sources, open_raw, without_secrets
+from whileai_core.sources.discovery import find_sources, open_raw, shown, without_secrets
 from whileai_core.sources.items import Origin, Record, Reject
 from whileai_core.sources.limits import DEFAULT_LIMITS, Limits, raw_text
 from whileai_core.sources.texts import Items, text_parts
@@ -39,13 +40,14 @@ def path_parts(source: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) 
         SourceNotFound: It names nothing that exists; raised at once.
         UnreadableSource: A file cannot be opened.
     """
-    return _files_parts(find_sources(source), limits)
+    names = find_sources(source)
+    return chain.from_iterable(found_parts(name, limits) for name in names)
 
 
-def _files_parts(names: list[str], limits: Limits) -> Iterator[Part]:
-    for name in names:
-        with open_raw(name) as file:
-            yield from file_parts(file, without_secrets(name), limits)
+def found_parts(name: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[Part]:
+    """Yield the parts of one file that `find_sources` found, whatever its name looks like."""
+    with open_raw(name) as file:
+        yield from file_parts(file, without_secrets(name), limits)
 
 
 def bytes_parts(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Iterator[Part]:
@@ -71,7 +73,7 @@ def _rewindable(file: Any) -> BinaryIO | None:
 
 def _name_of(file: Any) -> str:
     name = getattr(file, "name", None)
-    return name if isinstance(name, str) else MEMORY
+    return shown(name) if isinstance(name, str) else MEMORY
 
 
 class _FileStream:
