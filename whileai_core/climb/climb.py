@@ -24,6 +24,7 @@ from whileai_core.simulation.references import (
     resolve_judge,
     resolve_tools,
 )
+from whileai_core.simulation.shown import shown_error
 from whileai_core.simulation.spend import Spend
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ class Climb:
         except WhileError as error:
             raise CutShort("improver_failed", str(error)) from None
         except Exception as error:
-            reason = f"{self.plan.improver} raised {type(error).__name__}: {error}"
+            reason = f"{self.plan.improver} raised {shown_error(error)}"
             raise CutShort("improver_failed", reason) from error
         finally:
             self._keep_spend(spend)
