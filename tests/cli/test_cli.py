@@ -114,6 +114,8 @@ def test_files_of_any_name_are_read_and_named(tmp_path, prefect_server):
     assert set(night["account"]["sources"]) == {"[prod] traces.jsonl", "caf\\xe9.jsonl"}
     for path, name in zip(paths, ("[prod] traces", "caf\\xe9"), strict=True):
         assert result("push", path, cwd=tmp_path)["name"] == name
+    out = result("split", paths[1], "--held", paths[1] + "-h", "--rest", "rest", cwd=tmp_path)
+    assert out["held"]["path"] == "caf\\xe9.jsonl-h"
     gone = run("report", os.fsdecode(b"gone\xff"), "--json", cwd=tmp_path)
     assert (gone.returncode, "gone\\\\xff: no such file" in gone.stdout) == (1, True)
 

@@ -10,7 +10,7 @@ from whileai_core.cli import arguments
 from whileai_core.cli.output import emit
 from whileai_core.cli.source_root import load_module
 from whileai_core.errors import InputError, SourceNotFound
-from whileai_core.sources.discovery import find_sources
+from whileai_core.sources.discovery import find_sources, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -105,7 +105,7 @@ def _deploy(args: argparse.Namespace) -> None:
 
 def _seen_from_anywhere(path: str) -> str:
     """Make a local path absolute: a worker's folder is another one."""
-    return path if "://" in path else str(Path(path).absolute())
+    return shown(path if "://" in path else str(Path(path).absolute()))
 
 
 def _names_nothing(path: str) -> bool:

@@ -16,9 +16,24 @@ DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 def emit(value: dict[str, Any], text: str, *, as_json: bool) -> None:
     """Print a command's result: the object with `--json`, else the text."""
     if as_json:
-        print(jsonio.dumps(value).decode())
+        print(_json(value))
     elif text:
         print(shown(text))
+
+
+def _json(value: dict[str, Any]) -> str:
+    try:
+        return jsonio.dumps(value).decode()
+    except ValueError:  # a file's name that is no UTF-8
+        return jsonio.dumps(_printable(value)).decode()
+
+
+def _printable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_printable(key): _printable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_printable(item) for item in value]
+    return shown(value) if isinstance(value, str) else value
 
 
 def emit_error(message: str, *, as_json: bool) -> None:

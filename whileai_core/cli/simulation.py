@@ -9,6 +9,7 @@ from whileai_core.cli import arguments
 from whileai_core.cli.output import FAILED, emit, emit_error
 from whileai_core.cli.source_root import load_flow
 from whileai_core.errors import InputError
+from whileai_core.sources.discovery import shown
 
 if TYPE_CHECKING:
     import argparse
@@ -215,7 +216,7 @@ def _climb(args: argparse.Namespace) -> int:
     result = flow.run(
         name=args.name,
         agent=args.agent,
-        paths=args.paths,
+        paths=[shown(path) for path in args.paths],
         dataset_id=args.dataset,
         tools=tools(args.tools),
         system_prompt=args.system_prompt,
