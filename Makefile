@@ -29,7 +29,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(PIP) install --constraint constraints.txt --editable ".[parquet,redaction,postgres,dask,s3]" --group dev
+	$(PIP) install --constraint constraints.txt --editable ".[datasets,parquet,redaction,postgres,dask,s3]" --group dev
 	touch $@
 
 demo: setup
@@ -48,7 +48,7 @@ test test-all: $(VENV)/.installed-dev
 	@if [ -e $(VENV)/sdk/.installed ]; then \
 		export WHILEAI_TEST_SDK_PYTHON="$${WHILEAI_TEST_SDK_PYTHON:-$(CURDIR)/$(VENV)/sdk/bin/python}"; \
 	fi; \
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 2 --dist loadfile $(SELECTED)
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile $(SELECTED)
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check $(SOURCES)

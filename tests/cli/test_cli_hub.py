@@ -146,6 +146,7 @@ def test_a_run_goes_all_the_way(server: LocalHub, prompt: Prompt, tmp_path: Path
     assert "there is no folder" in prompt.said("runs", "upload", run, str(tmp_path / "x"), code=1)
 
 
+@pytest.mark.slow
 def test_what_is_published_at_the_prompt_is_private_unless_it_says_public(
     server: LocalHub, prompt: Prompt, file: str
 ) -> None:

@@ -58,7 +58,8 @@ def test_ports_that_cannot_be_meant_are_refused(ports, told, tmp_path, monkeypat
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
 def test_make_serve_takes_the_options_of_serve():
-    make = ["make", "--dry-run", "serve", "SERVE_OPTIONS=--prefect-port 4300"]
+    options = "SERVE_OPTIONS=--prefect-port 4300"
+    make = ["make", "--no-print-directory", "--dry-run", "serve", options]
     done = subprocess.run(make, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.rstrip().endswith("whileai-pipelines serve --prefect-port 4300")
 

@@ -161,6 +161,7 @@ def test_a_night_of_an_agent_is_scheduled_and_what_people_set_outlives_registeri
     assert [kept["schedule"]["timezone"] for kept in replaced["schedules"]] == ["UTC"]
 
 
+@pytest.mark.slow
 def test_a_refused_gate_holds_publishing_until_a_person_resumes_it(served, tmp_path):
     served.command("deploy", "--publish")
     # Repeated tasks that all pass teach nothing: the gate has a refusal for them.

@@ -55,7 +55,12 @@ def undisturbed(tmp_path_factory, prefect_server):
 
 
 @pytest.mark.parametrize(
-    "moment", ["plan durable, nothing pushed", "train set created", "train set uploaded"]
+    "moment",
+    [
+        pytest.param("plan durable, nothing pushed", marks=pytest.mark.slow),
+        "train set created",
+        pytest.param("train set uploaded", marks=pytest.mark.slow),
+    ],
 )
 def test_a_gate_that_dies_loses_and_doubles_nothing(moment, case, undisturbed, monkeypatch):
     stage, folder, parameters = case

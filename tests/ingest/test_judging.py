@@ -169,12 +169,6 @@ def test_one_verdict_or_a_small_budget_lets_the_night_pass(judges):
         check_judge(report)
 
 
-def test_an_endpoint_that_is_gone_refuses_the_night():
-    _, report = judge([row(n) for n in range(5)], JudgeOrder("vllm:m@http://127.0.0.1:9"))
-    with pytest.raises(ModelError, match=r"no verdict on any of 5 rows .*127\.0\.0\.1:9"):
-        check_judge(report)
-
-
 def test_a_row_is_judged_once_until_the_judge_changes(judges):
     given = [row(n) for n in range(250)]
     first, report = judge(given, order("even"))
@@ -248,11 +242,13 @@ def test_a_judge_is_not_compared_with_itself(judges):
     assert report["agreement"]["n"] == 0
 
 
-def test_an_endpoint_that_is_gone_leaves_rows_ungraded_and_says_so():
+def test_an_endpoint_that_is_gone_leaves_rows_ungraded_and_refuses_the_night():
     rows, report = judge([row(n) for n in range(5)], JudgeOrder("vllm:m@http://127.0.0.1:9"))
     assert not any("reward" in row for row in rows)
     assert report["not_judged"] == 5
     assert "127.0.0.1:9" in report["stopped"]
+    with pytest.raises(ModelError, match=r"no verdict on any of 5 rows .*127\.0\.0\.1:9"):
+        check_judge(report)
 
 
 def test_a_judge_that_is_not_there_is_refused_before_the_work(judges):

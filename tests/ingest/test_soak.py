@@ -8,6 +8,7 @@ from benchmarks import soak
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.slow
 def test_nights_with_faults_lose_double_and_leak_nothing(tmp_path, prefect_server):
     said: list[str] = []
     report = soak.soak(tmp_path / "soak", nights=5, seed=3, say=said.append)
