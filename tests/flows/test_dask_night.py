@@ -200,6 +200,7 @@ def test_a_night_on_a_cluster_equals_one_on_a_single_machine(alone, on_cluster, 
     assert _names(home).isdisjoint({"store", "ledger.db"})
 
 
+@pytest.mark.slow
 def test_a_worker_killed_in_the_middle_of_a_shard_loses_nothing(alone, on_cluster):
     (process, folder), (other, _) = on_cluster
     (folder / "die").touch()

@@ -242,6 +242,7 @@ def test_a_judge_is_not_compared_with_itself(judges):
     assert report["agreement"]["n"] == 0
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_is_gone_leaves_rows_ungraded_and_refuses_the_night():
     rows, report = judge([row(n) for n in range(5)], JudgeOrder("vllm:m@http://127.0.0.1:9"))
     assert not any("reward" in row for row in rows)

@@ -238,7 +238,13 @@ ONCE: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("fault", ONCE)
+LIKE_503 = {"408", "425", "500", "502", "504"}
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param(f, marks=pytest.mark.slow if f in LIKE_503 else ()) for f in ONCE],
+)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_a_passing_fault_is_passed_over(world: World, name: str, fault: str) -> None:
     for method, path, skip in world.steps(name):
