@@ -170,6 +170,7 @@ def test_what_is_published_at_the_prompt_is_private_unless_it_says_public(
     }
 
 
+@pytest.mark.slow
 def test_a_run_that_stays_private_says_so(server: LocalHub, prompt: Prompt, file: str) -> None:
     run = prompt("runs", "create", "night")["runId"]
     prompt("runs", "upload", run, file)

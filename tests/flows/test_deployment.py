@@ -202,6 +202,7 @@ def test_a_refused_gate_holds_publishing_until_a_person_resumes_it(served, tmp_p
     assert not automations(served)["whileai: publish every pushed dataset"]["enabled"]
 
 
+@pytest.mark.slow
 def test_notifications_are_there_once_a_block_is_named_and_none_twice(served):
     kinds = served.post("block_types/filter", {"block_types": {"name": {"like_": "Webhook"}}})
     kind = next(kind for kind in kinds if kind["slug"] == "slack-webhook")

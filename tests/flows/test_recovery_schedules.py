@@ -62,6 +62,7 @@ def test_a_night_that_still_runs_is_not_joined_by_the_next(prefect_server, deplo
     assert set_state(third, "PENDING") == "PENDING"
 
 
+@pytest.mark.slow
 def test_nights_that_missed_their_time_come_to_one(tmp_path, home):
     """A worker that comes back takes up all late runs; the first of them takes everything."""
     files = [source(tmp_path, range(n, n + 15)) for n in (0, 100, 200)]

@@ -66,6 +66,7 @@ def test_where_the_writer_writes_nothing_usable_templates_do_and_it_is_said(chat
     assert "template" in {row["writer_model"] for row in data}
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_dies_ends_the_run_with_what_landed():
     server = ChatServer()
     server.script("agent", {"brain": "agent"}, REPEAT)
