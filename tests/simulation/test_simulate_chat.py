@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import anyio
+import pytest
 from chat_server import REPEAT, ChatServer
 from shop import TOOLS, clerk, results, without_times
 
