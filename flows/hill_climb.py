@@ -125,7 +125,8 @@ async def hill_climb(
                 )
                 stop = stop_reason(records, most=plan.rounds)
             except CutShort as error:
-                stop = error.code, f"round {number}: {error}"
+                kept = f"; {error.rows} rows that landed are kept" if error.rows else ""
+                stop = error.code, f"round {number}: {error}{kept}"
             page = climb_markdown(
                 plan.name, records, stop and stop[1], page=get_settings().dataset_page
             )

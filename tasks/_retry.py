@@ -15,21 +15,18 @@ WHILE_AWAY = [5.0, 20.0, 60.0]
 
 def when_store_failed(task: Task[Any, Any], task_run: TaskRun, state: State[Any]) -> bool:
     """Say yes to a failed store or ledger, which may pass; anything else would fail again."""
-    try:
-        state.result(_sync=True)  # type: ignore[call-overload]  # its types know the awaited form only
-    except StoreError:
-        return True
-    except Exception:
-        return False
-    return False
+    return isinstance(_error_of(state), StoreError)
 
 
 def when_platform_away(task: Task[Any, Any], task_run: TaskRun, state: State[Any]) -> bool:
     """Say yes to a platform that may answer later; the core has tried each request by then."""
+    error = _error_of(state)
+    return isinstance(error, PlatformError) and error.retryable
+
+
+def _error_of(state: State[Any]) -> Exception | None:
     try:
         state.result(_sync=True)  # type: ignore[call-overload]  # its types know the awaited form only
-    except PlatformError as error:
-        return error.retryable
-    except Exception:
-        return False
-    return False
+    except Exception as error:
+        return error
+    return None

@@ -140,33 +140,38 @@ def test_tasks_are_the_operations_and_take_handles(tmp_path):
     assert held + rest == 12
 
 
-def test_a_step_is_tried_again_when_the_store_failed_and_only_then(tmp_path):
+def test_a_step_is_tried_again_where_that_may_help_and_only_there():
     from prefect import flow, task
     from prefect.cache_policies import NO_CACHE
 
-    from tasks._retry import when_store_failed
-    from whileai_core.errors import InputError, StoreError
+    from tasks._retry import when_platform_away, when_store_failed
+    from whileai_core.errors import InputError, PlatformError, StoreError
 
-    calls = {"store": 0, "input": 0}
+    errors = {
+        "busy": StoreError("busy"),
+        "away": PlatformError("away", retryable=True),
+        "refused": PlatformError("refused", retryable=False),
+        "bad": InputError("bad"),
+    }
+    calls: list[str] = []
 
-    @task(
-        cache_policy=NO_CACHE,
-        retries=2,
-        retry_delay_seconds=0,
-        retry_condition_fn=when_store_failed,
-    )
+    @task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=0)
     async def step(kind):
-        calls[kind] += 1
-        raise StoreError("busy") if kind == "store" else InputError("bad")
+        calls.append(kind)
+        raise errors[kind]
 
     @flow
-    async def both():
-        for kind in calls:
-            with pytest.raises((StoreError, InputError)):
-                await step(kind)
+    async def all_of_them(condition):
+        for kind, error in errors.items():
+            with pytest.raises(type(error)):
+                await step.with_options(retry_condition_fn=condition)(kind)
 
-    asyncio.run(both())
-    assert calls == {"store": 3, "input": 1}
+    for condition, patient in ((when_store_failed, "busy"), (when_platform_away, "away")):
+        calls.clear()
+        asyncio.run(all_of_them(condition))
+        assert {kind: calls.count(kind) for kind in errors} == {
+            kind: 3 if kind == patient else 1 for kind in errors
+        }
 
 
 def _artifacts(api):
