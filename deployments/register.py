@@ -32,9 +32,9 @@ from prefect.utilities.callables import parameter_schema
 from pydantic import ValidationError
 
 from deployments.automations import notifications, standing, sync_automation
-from whileai_core import __version__
 from whileai_core.cli.source_root import source_root
 from whileai_core.errors import InputError, SettingsError, StoreError
+from whileai_core.version import __version__
 
 _NIGHTLY = "nightly"  # the entry that the nights of single agents are copies of
 # A night of an agent that is still going when its next is due is not joined by it. Runs started by

@@ -13,7 +13,7 @@ import logging
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from whileai_core.version import __version__ as __version__
 
 # A library talks only to those who listen.
 logging.getLogger(__name__).addHandler(logging.NullHandler())

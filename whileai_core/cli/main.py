@@ -8,7 +8,6 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from whileai_core import __version__
 from whileai_core.cli import (
     check,
     datasets,
@@ -24,6 +23,7 @@ from whileai_core.cli import (
 )
 from whileai_core.cli.output import DONE, FAILED, INTERRUPTED, emit_error, talk
 from whileai_core.errors import WhileError
+from whileai_core.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

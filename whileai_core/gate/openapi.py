@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from whileai_core import __version__
 from whileai_core.gate.operations import KEY, OPERATIONS, PAGE, PUBLIC, SESSION, Operation
 from whileai_core.gate.schemas import SCHEMAS, TEXT, Schema, named
+from whileai_core.version import __version__
 
 
 def description() -> Schema:

@@ -8,10 +8,10 @@ import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from whileai_core import __version__
 from whileai_core.errors import UnreadableSource
 from whileai_core.ingest.sharing import is_shared
 from whileai_core.sources.discovery import find_sources, open_raw
+from whileai_core.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -20,7 +20,7 @@ from urllib.parse import quote, urlencode
 import anyio
 import httpx
 
-from whileai_core import __version__, jsonio
+from whileai_core import jsonio
 from whileai_core.errors import BadReply, InputError, NotFound, PlatformError, Unavailable
 from whileai_core.platform import _retry
 from whileai_core.platform._call import REQUEST_SECONDS, Call, Deadline
@@ -28,6 +28,7 @@ from whileai_core.platform._failures import Failed, connection_error, status_err
 from whileai_core.platform._observe import observed, route_of
 from whileai_core.platform._redact import Redactor
 from whileai_core.platform._target import is_safe, origin_of
+from whileai_core.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping

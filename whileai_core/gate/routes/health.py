@@ -8,12 +8,12 @@ from sqlalchemy import text
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from whileai_core import __version__
 from whileai_core.gate.http import JsonResponse, gate_of, key_of, keyed, read_json
 from whileai_core.gate.openapi import description
 from whileai_core.gate.permits import digest
 from whileai_core.gate.tables import Account, Credential
 from whileai_core.gate.views import timestamp
+from whileai_core.version import __version__
 
 if TYPE_CHECKING:
     from starlette.requests import Request
