@@ -56,3 +56,35 @@ def test_machines_that_share_a_store_share_their_quarantine(tmp_path, monkeypatc
 def test_a_name_that_fits_nothing_lists_what_there_is(home):
     with pytest.raises(SourceNotFound, match="there are: none"):
         Quarantine(str(home)).find("2026")
+
+
+UNREADABLE = ['{"messages": [], "n": 1.50}', '{"steps":[ ],"prompt":"","id" : 7}', "7", "NaN"]
+
+
+@pytest.mark.parametrize("text", UNREADABLE)
+def test_what_a_line_said_is_kept_letter_by_letter(text, tmp_path):
+    source = write_jsonl(tmp_path / "a.jsonl", [row(1), text, row(2)])
+    (entry,) = entries_of(source)
+    assert (entry["source"], entry["position"], entry["raw"]) == (str(source), "line 2", text)
+
+
+@pytest.mark.parametrize("layout", ["[{}, {}]", "{}", "{}\n{}\n", "[\n{},\n{},\n{{cut"])
+def test_what_a_record_of_a_document_said_is_kept(layout, tmp_path):
+    bad = {"messages": [], "n": [1.5, {"b": None}]}
+    (tmp_path / "a.json").write_text(layout.format(*[json.dumps(bad, indent=1)] * 2))
+    entries = [e for e in entries_of(tmp_path / "a.json") if e["reason"] == "no_signal"]
+    assert entries
+    assert all(json.loads(entry["raw"]) == bad for entry in entries)
+
+
+def test_a_long_record_is_kept_whole_for_the_day_a_reader_is_mended(tmp_path):
+    value = {"mapping": {"node": "x" * 200_000}}
+    (entry,) = entries_of(write_jsonl(tmp_path / "a.jsonl", [value]))
+    assert json.loads(entry["raw"]) == value
+
+
+def entries_of(source):
+    quarantine = Quarantine.from_settings(get_settings())
+    with Workspace("a") as workspace:
+        intake(workspace, source)
+    return list(quarantine.entries(quarantine.find("2026")))

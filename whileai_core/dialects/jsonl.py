@@ -62,7 +62,7 @@ def _block_items(source: str, block: LineBlock) -> Iterator[Item]:
                 settle_reward(value)
             yield make(RowItem, (value, "rows", origin))
         else:
-            yield from record_items(Record(value, origin), owned=True, exact=exact)
+            yield from record_items(Record(value, origin, line), owned=True, exact=exact)
 
 
 def _odd_line_items(source: str, number: int, line: bytes) -> Iterator[Item]:
@@ -89,7 +89,7 @@ def line_records(source: str, number: int, line: bytes) -> Iterator[Record | Rej
         return
     origin = Origin(source, f"line {number}")
     try:
-        yield Record(jsonio.loads(text), origin)
+        yield Record(jsonio.loads(text), origin, text)
         return
     except ValueError as error:
         problem = str(error)
@@ -103,8 +103,8 @@ def line_records(source: str, number: int, line: bytes) -> Iterator[Record | Rej
         return
     found = list(jsonio.scan(decoded))
     if len(found) > 1 and found[-1][2] == len(decoded):
-        for value, _, _ in found:
-            yield Record(value, origin)
+        for value, begin, end in found:
+            yield Record(value, origin, decoded[begin:end].encode())
     else:
         yield Reject("not_json", problem, origin, raw_text(text))
 

@@ -56,7 +56,7 @@ def load_all(paths: Iterable[str]) -> list[Row]:
 def _rows_of(items: Iterable[Item]) -> list[Row]:
     rows: list[Row] = []
     collector: Collector | None = None
-    rejects: dict[str, list[Reject]] = {}
+    rejects: dict[str, tuple[Reject, int]] = {}  # the first of each source, and how many
     with collector_paused():
         for item in items:
             if isinstance(item, RowItem):
@@ -68,20 +68,19 @@ def _rows_of(items: Iterable[Item]) -> list[Row]:
                     collector = Collector()
                 collector.add(item.span)
             elif isinstance(item, Reject):
-                rejects.setdefault(item.origin.source, []).append(item)
+                first, count = rejects.get(item.origin.source, (item, 0))
+                rejects[item.origin.source] = (first, count + 1)
         if collector is not None:
             rows += collector.rows()
-    for name, left_out in rejects.items():
-        _warn(name, left_out)
+    for name, (first, count) in rejects.items():
+        _warn(name, first, count)
     return rows
 
 
-def _warn(source: str, rejects: list[Reject]) -> None:
-    first = rejects[0]
+def _warn(source: str, first: Reject, count: int) -> None:
     place = f"{first.origin.position}: " if first.origin.position else ""
     warnings.warn(
-        f"{source}: {len(rejects)} record(s) left out; first {place}{first.reason} "
-        f"({first.detail})",
+        f"{source}: {count} record(s) left out; first {place}{first.reason} ({first.detail})",
         RecordsLeftOut,
         stacklevel=4,
     )

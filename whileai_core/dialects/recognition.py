@@ -16,7 +16,7 @@ from whileai_core.dialects.normalise import as_row, is_canonical, is_chat, norma
 from whileai_core.dialects.shapes import holds_messages
 from whileai_core.rows import Row
 from whileai_core.sources.items import Ignored, Origin, Record, Reject
-from whileai_core.sources.limits import cut
+from whileai_core.sources.limits import cut, raw_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -112,7 +112,7 @@ def _session_items(
             else:
                 rejects.append(piece)
 
-    yield from _dialect_rows(dialect, read(), Origin(source))
+    yield from _dialect_rows(dialect, Record(read(), Origin(source)))
     yield from rejects
 
 
@@ -128,7 +128,7 @@ def _conversation_items(source: str, records: Iterable[Record | Reject]) -> Iter
         row: Row = {"messages": messages}
         if identity is not None:
             row["conversation_id"] = identity
-        yield from _normalised(row, Origin(source), owned=True, exact=False)
+        yield from _normalised(Record(row, Origin(source)), owned=True, exact=False)
 
 
 def _conversation_id(message: object) -> str | None:
@@ -150,7 +150,7 @@ def record_items(
         exact: Whether it comes from text that is strict JSON without integers past 64 bits.
         depth: How deep lists of records are looked into.
     """
-    value, origin = record
+    value, origin, _ = record
     if isinstance(value, list | tuple) and depth and not holds_messages(value):
         for item in value:
             inner = Record(item, origin)
@@ -158,35 +158,36 @@ def record_items(
         return
     if not isinstance(value, Mapping | list | tuple):
         detail = f"a record is an object; this is {type(value).__name__}"
-        yield Reject("not_an_object", detail, origin, _raw(value))
+        yield Reject("not_an_object", detail, origin, _raw(record))
         return
     if isinstance(value, dict) and not is_plain(value):
-        found = _dialect_items(value, origin)
+        found = _dialect_items(record)
         if found is not None:
             yield from found
             return
-    yield from _normalised(value, origin, owned=owned, exact=exact)
+    yield from _normalised(record, owned=owned, exact=exact)
 
 
-def _dialect_items(value: dict[str, Any], origin: Origin) -> Iterator[Item] | None:
+def _dialect_items(record: Record) -> Iterator[Item] | None:
     from whileai_core.dialects import registry, spans  # when the first record asks for them
 
-    dialect = registry.record_dialect(value)
+    dialect = registry.record_dialect(record.value)
     if dialect is not None:
-        return _dialect_rows(dialect, value, origin)
-    if spans.is_span_payload(value):
-        return _span_items(spans.spans_in(value, origin), origin)
+        return _dialect_rows(dialect, record)
+    if spans.is_span_payload(record.value):
+        return _span_items(spans.spans_in(record.value, record.origin), record.origin)
     return None
 
 
-def _dialect_rows(dialect: RecordDialect, value: Any, origin: Origin) -> Iterator[Item]:
+def _dialect_rows(dialect: RecordDialect, record: Record) -> Iterator[Item]:
+    origin = record.origin
     found = False
-    for row in dialect.read(value):
+    for row in dialect.read(record.value):
         found = True
         if isinstance(row, dict):
             yield RowItem(row, dialect.name, origin)
         else:
-            raw = _raw(value) if isinstance(value, dict) else ""
+            raw = _raw(record) if isinstance(record.value, dict) else ""
             yield Reject("unreadable_record", f"{dialect.name}: {row.detail}", origin, raw)
     if not found:
         yield Ignored("no_conversation", origin)
@@ -197,24 +198,30 @@ def _span_items(pieces: Iterator[Span | Reject | Ignored], origin: Origin) -> It
         yield piece if isinstance(piece, Reject | Ignored) else SpanItem(piece, origin)
 
 
-def _normalised(value: Any, origin: Origin, *, owned: bool, exact: bool) -> Iterator[Item]:
+def _normalised(record: Record, *, owned: bool, exact: bool) -> Iterator[Item]:
+    value, origin, text = record
     try:
         if owned and type(value) is dict:
+            if not text:  # what it said is to be known if nothing comes of it
+                record = Record(dict(value), origin)
             row = normalise(value, owned=True, exact=exact)
         else:
             row = as_row(value)
     except ValueError:
-        yield Reject("too_deep", "nested deeper than can be read", origin, _raw(value))
+        yield Reject("too_deep", "nested deeper than can be read", origin, _raw(record))
         return
     if row is None:
         detail = "neither an ask nor steps were found in it"
-        yield Reject("no_signal", detail, origin, _raw(value))
+        yield Reject("no_signal", detail, origin, _raw(record))
     else:
         yield RowItem(row, "rows", origin)
 
 
-def _raw(value: object) -> str:
+def _raw(record: Record) -> str:
+    """Return what a record said: its own text, else its value as JSON."""
+    if record.text:
+        return raw_text(record.text.strip())
     try:
-        return cut(jsonio.text(value))
+        return cut(jsonio.text(record.value))
     except (RecursionError, ValueError, TypeError):
-        return f"<{type(value).__name__} that cannot be written as JSON>"
+        return f"<{type(record.value).__name__} that cannot be written as JSON>"

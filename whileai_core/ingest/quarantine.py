@@ -144,7 +144,10 @@ def _reads(entry: Entry) -> bool:
 
 def _as_line(raw: str) -> bytes:
     """Bring one readable record to one line, so that a pretty-printed one does not fall apart."""
-    return jsonio.dumps(jsonio.loads(raw)) + b"\n"
+    try:
+        return jsonio.dumps(jsonio.loads(raw)) + b"\n"
+    except ValueError:  # what is read all the same: several values, NaN, broken text
+        return raw.encode("utf-8", "surrogatepass").replace(b"\n", b" ") + b"\n"
 
 
 def _folder(agent: str) -> str:

@@ -18,10 +18,15 @@ class Origin(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One parsed JSON value, not yet understood."""
+    """One parsed JSON value, not yet understood.
+
+    Attributes:
+        text: What it was parsed from, where that is at hand; reading may change `value`.
+    """
 
     value: Any
     origin: Origin
+    text: bytes = b""
 
 
 class Reject(NamedTuple):

@@ -21,8 +21,8 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
-# A reject carries the piece itself, but not without end.
-RAW_CHARACTERS = 64 * 1024
+# A reject carries the piece itself, so that it can be read again, but not without end.
+RAW_CHARACTERS = 16 * _MIB
 
 
 def raw_text(data: bytes) -> str:

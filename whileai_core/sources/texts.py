@@ -147,7 +147,7 @@ def _document(
     if isinstance(value, list):
         yield Items(name, _records(value, name))
     else:
-        yield Record(value, Origin(name))
+        yield Record(value, Origin(name), data)
 
 
 def _value_of(data: bytes) -> Any:
@@ -216,8 +216,8 @@ def _same_indentation(text: str, begin: int) -> re.Pattern[str]:
 
 def _salvaged_value(value: Any, piece: str, origin: Origin) -> Record | Reject:
     try:
-        piece.encode("utf-8")
+        text = piece.encode("utf-8")
     except UnicodeEncodeError:
         raw = raw_text(piece.encode("utf-8", "surrogateescape"))
         return Reject("not_utf8", "holds bytes that are no UTF-8", origin, raw)
-    return Record(value, origin)
+    return Record(value, origin, text)
