@@ -8,13 +8,16 @@ least the smaller of four times the cold share and 55 %; at least 20 % of its ro
 as many rows as the budget; no row is a copy of a trace; each failing signature failed again
 (`again`: of all seeds). `met` counts the seeds that reach it.
 
-Then: how many rows a second, pairs covered, and whether rows are the same at concurrency 1 and 32.
+Then: how many rows a second, pairs covered, whether rows are the same at concurrency 1 and 32, and
+the leakage gate by itself.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
+import random
 import re
 import time
 from collections.abc import Callable
@@ -23,6 +26,7 @@ from typing import Any
 from whileai_core import SimulationData, drop_leaky_rows, flaw_rows, simulate
 from whileai_core.quality import wilson_interval
 from whileai_core.rows import Row
+from whileai_core.simulation.leak import LeakGate
 
 FEWEST_FAILING, HIGHEST_BAR, FEWEST_PASSING = 0.40, 0.55, 0.20
 
@@ -184,6 +188,23 @@ async def measures(n: int) -> None:
     runs = [await simulate(clerk, tools=TOOLS, budget=200, concurrency=c) for c in (1, 32)]
     one, many = ([{**row, "ts": 0} for row in run] for run in runs)
     print(f"the same rows at concurrency 1 and 32: {one == many}")
+    used = time.process_time()
+    gate = LeakGate(_asks(2_000, "sources"))
+    rejected = sum(gate.rejects(_asks(n, "new asks")))
+    print(
+        f"leakage gate, {n} asks by 2,000 sources: {time.process_time() - used:.1f} s of processor,"
+        f" {rejected} rejected"
+    )
+
+
+def _asks(n: int, seed: str) -> list[str]:
+    """Return asks of 8 to 30 words, drawn from 3,000; without digits, which are no words."""
+    drawn = random.Random(seed)
+    syllables = [start + vowel for start in "bdfgklmnprstvz" for vowel in "aeiou"]
+    words = [
+        "".join(three) for three in itertools.islice(itertools.product(*[syllables] * 3), 3_000)
+    ]
+    return [" ".join(drawn.choices(words, k=drawn.randint(8, 30))) for _ in range(n)]
 
 
 def main() -> None:
