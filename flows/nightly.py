@@ -127,7 +127,11 @@ async def nightly(
             quarantine = await steps.keep_rejects(workspace, shards, merged, dated)
             _log.info("%s", account_line(merged.account.total))
             check_losses(
-                merged.account, max_bad_share=max_bad_share, strict=strict, quarantine=quarantine
+                merged.account,
+                max_bad_share=max_bad_share,
+                strict=strict,
+                quarantine=quarantine,
+                skipped=found.skipped,
             )
             rows, judging = await _judge(workspace, merged.rows, order, dated, judge_key)
             report = await trace_report(rows)

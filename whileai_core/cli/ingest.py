@@ -33,4 +33,5 @@ def _explain(args: argparse.Namespace) -> int:
 
     explanation = explain(args.paths)
     emit(explanation, explanation_text(explanation), as_json=args.json)
-    return int(args.strict and explanation["account"]["quarantined"] > 0)
+    account = explanation["account"]
+    return int(args.strict and bool(account["quarantined"] or account["files_skipped"]))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from whileai_core.dialects.reading import Item, RowItem, SpanItem, file_items, read_items
 from whileai_core.sources.collector import collector_paused
-from whileai_core.sources.discovery import find_sources
+from whileai_core.sources.discovery import find
 from whileai_core.sources.items import Reject
+from whileai_core.sources.opening import skipped_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,8 +51,10 @@ def load_all(paths: Iterable[str]) -> list[Row]:
     Raises:
         SourceNotFound: A path names nothing.
     """
-    names = dict.fromkeys(name for path in paths for name in find_sources(path))
-    return _rows_of(item for name in names for item in file_items(name))
+    found = [find(path) for path in paths]
+    names = dict.fromkeys(name for one in found for name in one.files)
+    skipped = dict.fromkeys(reject for one in found for reject in skipped_parts(one))
+    return _rows_of(chain((item for name in names for item in file_items(name)), skipped))
 
 
 def _rows_of(items: Iterable[Item]) -> list[Row]:

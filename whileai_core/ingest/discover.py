@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from whileai_core.errors import UnreadableSource
 from whileai_core.ingest.sharing import is_shared
-from whileai_core.sources.discovery import find_sources, open_raw
+from whileai_core.sources.discovery import Skipped, find, open_raw
 from whileai_core.version import __version__
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ class ShardPlan:
         return all(is_shared(file.name) for file in self.files)
 
 
-def discover(paths: Iterable[str]) -> list[SourceFile]:
-    """Find the files behind paths, folders, globs and URLs, each content once.
+def discover(paths: Iterable[str]) -> tuple[list[SourceFile], list[Skipped]]:
+    """Find the files behind paths, folders, globs and URLs, each content once; and what is no file.
 
     Files with equal content are kept once, under the name that sorts first, so that neither the
     order of `paths` nor a copied file changes what is ingested.
@@ -72,11 +72,13 @@ def discover(paths: Iterable[str]) -> list[SourceFile]:
         SourceNotFound: One of `paths` names nothing.
         UnreadableSource: A file cannot be opened.
     """
+    searched = [find(path) for path in paths]
     found: dict[str, SourceFile] = {}
-    for name in sorted({source for path in paths for source in find_sources(path)}):
+    for name in sorted({name for one in searched for name in one.files}):
         digest, size = _hash(name)
         found.setdefault(digest, SourceFile(name, digest, size))
-    return sorted(found.values(), key=lambda file: file.name)
+    skipped = sorted({piece for one in searched for piece in one.skipped})
+    return sorted(found.values(), key=lambda file: file.name), skipped
 
 
 def plan_shards(files: Sequence[SourceFile], *, redaction: str = "") -> list[ShardPlan]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whileai_core import jsonio
+from whileai_core.ingest.summary import skipped_lines
 from whileai_core.ingest.workspace import Workspace, rejects
 from whileai_core.settings import get_settings
 
@@ -38,7 +39,7 @@ def explain(paths: Sequence[str]) -> dict[str, Any]:
             merged = workspace.merge(shards, night="")
             row = next(iter(merged.rows), None)
             return {
-                "account": merged.account.to_dict(),
+                "account": merged.account.to_dict() | {"files_skipped": list(found.skipped)},
                 "row": row,
                 "rejects": list(islice(rejects(shards, merged), _REJECTS_SHOWN)),
             }
@@ -52,6 +53,7 @@ def explanation_text(explanation: dict[str, Any]) -> str:
         lines += [source, *_tally_lines(tally), ""]
     if len(account["sources"]) != 1:
         lines += ["all sources", *_tally_lines(account), ""]
+    lines += skipped_lines(account["files_skipped"])
     for entry in explanation["rejects"]:
         where = " ".join(part for part in (entry["source"], entry["position"]) if part)
         lines.append(f"quarantined {where}: {entry['detail']}")

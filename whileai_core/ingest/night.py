@@ -9,7 +9,7 @@ from whileai_core.errors import BadShareExceeded, ModelError, WhileError
 from whileai_core.rowset import RowSet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from whileai_core.ingest.account import Account
 
@@ -105,15 +105,21 @@ def _handle(rows: RowSet | None) -> dict[str, Any] | None:
 
 
 def check_losses(
-    account: Account, *, max_bad_share: float, strict: bool, quarantine: str | None
+    account: Account,
+    *,
+    max_bad_share: float,
+    strict: bool,
+    quarantine: str | None,
+    skipped: Sequence[dict[str, str]] = (),
 ) -> None:
     """Refuse a night that lost more than the caller allows; what was lost is in quarantine.
 
     Args:
         account: The complete account of the night.
         max_bad_share: Largest share of quarantined records, 0 to 1.
-        strict: Allow no loss at all: neither quarantined nor unexplained records.
+        strict: Allow no loss at all: neither quarantined records nor skipped files.
         quarantine: Where the rejects lie, for the message.
+        skipped: What is no file that can be read, `{"source", "reason"}`.
 
     Raises:
         BadShareExceeded: Too much is unreadable; the night must not be pushed.
@@ -134,6 +140,13 @@ def check_losses(
             f"{total.quarantined} of {total.records} records ({share:.1%}) are unreadable, "
             f"more than the {limit:.1%} allowed; nothing was pushed. Look at {quarantine}, "
             f"then mend the source or {advice}"
+        )
+    if strict and skipped:
+        first = skipped[0]
+        raise BadShareExceeded(
+            f"{len(skipped)} of what lies under the paths cannot be read, first {first['source']} "
+            f"({first['reason']}); nothing was pushed. Remove it, name the traces alone (a glob), "
+            "or run without --strict"
         )
 
 

@@ -8,11 +8,12 @@ from whileai_core.quality.wording import pass_rate_text
 from whileai_core.traces.report import format_trace_report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from whileai_core.ingest.account import Tally
 
 _SOURCES_SHOWN = 50
+_SKIPPED_SHOWN = 5
 
 
 def account_line(total: Tally) -> str:
@@ -28,13 +29,11 @@ def night_text(result: dict[str, Any]) -> str:
     account = result["account"]
     parts.append(f"night {result['night']} of {result['agent']}")
     if not account["files"]:
-        parts.append(
-            f"nothing new: {_count(account['files_known'], 'file')} known from earlier nights"
-        )
+        parts += [_nothing_new(account), *_warnings(result)]
         return "\n".join(parts)
     parts += [_sum_line(account), _where_line(account), *_warnings(result), ""]
     if not account["rows"]:
-        parts.append("nothing new: every conversation is known from earlier nights")
+        parts.append(_no_new_row(account))
         return "\n".join(parts)
     parts += [format_trace_report(result["report"]), "", *judging_lines(result["judging"])]
     parts += _split_lines(result["split"])
@@ -48,6 +47,27 @@ def night_text(result: dict[str, Any]) -> str:
         first = result["datasets"][0]["datasetId"]
         parts.append(f"next: whileai-pipelines pull {first} --out {first}.jsonl")
     return "\n".join(parts)
+
+
+def _nothing_new(account: dict[str, Any]) -> str:
+    if not account["files_known"]:
+        return "no traces: there is no file under the paths that were named"
+    return f"nothing new: {_count(account['files_known'], 'file')} known from earlier nights"
+
+
+def _no_new_row(account: dict[str, Any]) -> str:
+    if account["duplicates"]:
+        return "nothing new: every conversation is known from earlier nights"
+    return f"no rows: {_count(account['files'], 'new file')} without a readable conversation"
+
+
+def skipped_lines(skipped: Sequence[dict[str, str]]) -> list[str]:
+    """Name what lay beside the traces and is no file that can be read."""
+    if not skipped:
+        return []
+    named = [f"{entry['source']} ({entry['reason']})" for entry in skipped[:_SKIPPED_SHOWN]]
+    more = f" and {len(skipped) - len(named)} more" if len(skipped) > len(named) else ""
+    return [f"warning: {_count(len(skipped), 'file')} skipped: {', '.join(named)}{more}"]
 
 
 def night_markdown(
@@ -114,10 +134,24 @@ def account_markdown(result: dict[str, Any]) -> str:
         lines.append(f"| {_cell(source)} | {counts} | {_cell(dialects)} |")
     if len(sources) > _SOURCES_SHOWN:
         lines.append(f"\n{len(sources) - _SOURCES_SHOWN} more sources are in the total.")
+    lines += _skipped_table(account.get("files_skipped", []))
     lines += _reasons(account)
     if result["quarantine"]:
         lines += ["", f"Quarantine: `{result['quarantine']}`"]
     return "\n".join(lines)
+
+
+def _skipped_table(skipped: Sequence[dict[str, str]]) -> list[str]:
+    if not skipped:
+        return []
+    lines = ["", "| file skipped | why |", "|---|---|"]
+    lines += [
+        f"| {_cell(entry['source'])} | {_cell(entry['reason'])} |"
+        for entry in skipped[:_SOURCES_SHOWN]
+    ]
+    if len(skipped) > _SOURCES_SHOWN:
+        lines.append(f"\n{len(skipped) - _SOURCES_SHOWN} more were skipped.")
+    return lines
 
 
 def _reasons(account: dict[str, Any]) -> list[str]:
@@ -249,7 +283,8 @@ def _gate_lines(gate: dict[str, Any] | None) -> list[str]:
 
 
 def _warnings(result: dict[str, Any]) -> list[str]:
-    warnings = []
+    # A night that an earlier version had begun to push does not say what it skipped.
+    warnings = skipped_lines(result["account"].get("files_skipped", []))
     if result["account"]["quarantined"]:
         warnings.append(
             f"{_count(result['account']['quarantined'], 'record')} could not be read; "

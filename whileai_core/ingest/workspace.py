@@ -41,12 +41,14 @@ class Discovery:
         new: Number of new files.
         known: Number of files whose content an earlier night ingested.
         sources: For the ledger: the new files.
+        skipped: What was come across and is no file that can be read, `{"source", "reason"}`.
     """
 
     shards: tuple[ShardPlan, ...]
     new: int
     known: int
     sources: tuple[dict[str, Any], ...]
+    skipped: tuple[dict[str, str], ...] = ()
 
 
 class Workspace:
@@ -101,14 +103,15 @@ class Workspace:
 
     def discover(self, paths: Sequence[str]) -> Discovery:
         """Find what is new under `paths` (see `whileai_core.ingest.discover.discover`)."""
-        files = discovery.discover([self._spooled(path) for path in paths])
+        files, skipped = discovery.discover([self._spooled(path) for path in paths])
         known = self.ledger.known_sources([file.sha256 for file in files])
         new = [file for file in files if file.sha256 not in known]
         shards = discovery.plan_shards(new, redaction=_fingerprint(self._redactor()))
         sources = tuple(
             {"table": "sources", "sha256": file.sha256, "name": shown(file.name)} for file in new
         )
-        return Discovery(tuple(shards), len(new), len(files) - len(new), sources)
+        named = tuple({"source": name, "reason": reason} for name, reason in skipped)
+        return Discovery(tuple(shards), len(new), len(files) - len(new), sources, named)
 
     def normalise(self, plan: ShardPlan) -> Shard:
         """Make one shard, or find it made.
@@ -189,6 +192,7 @@ class Workspace:
             "leaky": sides.leaky,
             "files": found.new,
             "files_known": found.known,
+            "files_skipped": list(found.skipped),
         }
         repeat = self.ledger.nights_on(night)
         return NightPlan(

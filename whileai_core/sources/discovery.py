@@ -5,9 +5,10 @@ from __future__ import annotations
 import glob
 import os
 import re
+import stat
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from whileai_core.errors import SourceNotFound, UnreadableSource
 
@@ -15,14 +16,40 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 STDIN = "-"
+_LINKED_FOLDER = "a link to a folder; name it itself to have it read"
 _ESCAPED_BYTE = re.compile(r"\\x([89a-f][0-9a-f])")
 
 
+class Skipped(NamedTuple):
+    """What lies in a folder, or matches a glob, and cannot be read as a file.
+
+    Attributes:
+        name: Its path, as it may be `shown`.
+        reason: What it is, for a person.
+    """
+
+    name: str
+    reason: str
+
+
+class Found(NamedTuple):
+    """What a path, folder, glob or URL stands for; both sorted by name."""
+
+    files: list[str]
+    skipped: list[Skipped]
+
+
 def find_sources(source: str | os.PathLike[str]) -> list[str]:
-    """Return the files a path, folder, glob or URL stands for, sorted by name.
+    """Return the files of `find`, for who does not ask what was skipped."""
+    return find(source).files
+
+
+def find(source: str | os.PathLike[str]) -> Found:
+    """Find the files a path, folder, glob or URL stands for.
 
     Folders are searched through; hidden files and folders in them are left out. A file is
-    returned whatever its name. An empty folder gives an empty list.
+    found whatever its name. An empty folder gives no files. Pipes, sockets, devices, links to
+    nothing or to folders, and what may not be read are skipped, unless they are named themselves.
 
     Raises:
         SourceNotFound: It names nothing that exists.
@@ -30,19 +57,25 @@ def find_sources(source: str | os.PathLike[str]) -> list[str]:
     """
     name = os.fspath(source)
     if name == STDIN:
-        return [name]
+        return Found([name], [])
     if _is_url(name):
-        return _find_remote(name)
+        return Found(_find_remote(name), [])
     if not name:  # which Path takes for the working folder
         raise SourceNotFound("the path is empty; name a file, a folder or a URL")
     if not exists(name):
         name = _as_stored(name)
     if exists(name):
-        return sorted(_files_below(Path(name))) if Path(name).is_dir() else [name]
-    files = {file for match in _matches(name) for file in _expanded(Path(match))}
-    if not files:
+        return _sorted(_below(Path(name))) if Path(name).is_dir() else Found([name], [])
+    found = _sorted(piece for match in _matches(name) for piece in _expanded(Path(match)))
+    if not any(found):
         raise _not_found(name)
-    return sorted(files)
+    return found
+
+
+def _sorted(pieces: Iterable[str | Skipped]) -> Found:
+    different = set(pieces)
+    files = sorted(piece for piece in different if not isinstance(piece, Skipped))
+    return Found(files, sorted(piece for piece in different if isinstance(piece, Skipped)))
 
 
 def exists(name: str) -> bool:
@@ -103,37 +136,68 @@ def open_raw(name: str) -> BinaryIO:
         if _is_url(name):
             system, path = _file_system(name)
             return cast("BinaryIO", system.open(path, "rb"))
+        _check_device(Path(name))
         return Path(name).open("rb")
+    except UnreadableSource:
+        raise
     except FileNotFoundError as error:
         raise _not_found(name) from error
     except (OSError, ValueError) as error:
         raise _unreadable(name, error) from error
 
 
+def _check_device(path: Path) -> None:
+    """Refuse a device, which may never end."""
+    if path.is_block_device() or path.is_char_device():
+        raise UnreadableSource(
+            f"{shown(str(path))} is a device; name a file, a folder or -, which is standard input"
+        )
+
+
 def _is_url(name: str) -> bool:
     return "://" in name
 
 
-def _expanded(path: Path) -> Iterable[str]:
-    return _files_below(path) if path.is_dir() else [_file(path)]
+def _expanded(path: Path) -> Iterable[str | Skipped]:
+    return _below(path) if path.is_dir() else [_piece(path)]
 
 
-def _files_below(folder: Path) -> Iterable[str]:
-    for parent, folders, files in os.walk(folder, onerror=_raise_unreadable):
+def _below(top: Path) -> Iterable[str | Skipped]:
+    closed: list[OSError] = []
+    for parent, folders, files in os.walk(top, onerror=closed.append):
         folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in folders:
+            if Path(parent, name).is_symlink():  # which is not walked into: it may lead back here
+                yield Skipped(shown(str(Path(parent, name))), _LINKED_FOLDER)
         for name in files:
-            path = Path(parent, name)
-            if not name.startswith(".") and path.is_file():
-                yield _file(path)
+            if not name.startswith("."):
+                yield _piece(Path(parent, name))
+    for error in closed:
+        if str(error.filename) == str(top):
+            raise _unreadable(str(top), error) from error
+        yield Skipped(shown(str(error.filename)), f"cannot be read ({error.strerror})")
 
 
-def _file(path: Path) -> str:
-    """Name a found file; one called `-` is not standard input."""
+def _piece(path: Path) -> str | Skipped:
+    """Name a file that was come across; one called `-` is not standard input."""
+    reason = _why_not(path)
+    if reason is not None:
+        return Skipped(shown(str(path)), reason)
     return f"./{path}" if str(path) == STDIN else str(path)
 
 
-def _raise_unreadable(error: OSError) -> None:
-    raise _unreadable(str(error.filename), error) from error
+def _why_not(path: Path) -> str | None:
+    """Say why what was come across cannot be read as a file; None when it can."""
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        if path.is_symlink():
+            return "a link to nothing"
+        return f"cannot be read ({error.strerror})"
+    if stat.S_ISREG(mode):
+        return None if os.access(path, os.R_OK) else "cannot be read (Permission denied)"
+    kinds = ((stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
+    return next((kind for test, kind in kinds if test(mode)), "a device")
 
 
 def _find_remote(url: str) -> list[str]:
@@ -172,6 +236,14 @@ def _file_system(url: str) -> tuple[Any, str]:
 
 
 def _not_found(name: str) -> SourceNotFound:
+    try:
+        target = Path(name).readlink()
+    except (OSError, ValueError):
+        pass
+    else:
+        return SourceNotFound(
+            f"{shown(name)} is a link to {shown(str(target))}, which is not there"
+        )
     return SourceNotFound(
         f"{without_secrets(name)}: no such file, folder or match; check the path and try again"
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from whileai_core.errors import UnreadableSource
 from whileai_core.sources import archives, otlp_protobuf, tables
 from whileai_core.sources.compression import Bounded, BrokenStream, unpacker
-from whileai_core.sources.discovery import find_sources, open_raw, shown, without_secrets
+from whileai_core.sources.discovery import Found, find, open_raw, shown, without_secrets
 from whileai_core.sources.items import Origin, Record, Reject
 from whileai_core.sources.limits import DEFAULT_LIMITS, Limits, raw_text
 from whileai_core.sources.texts import Items, text_parts
@@ -40,8 +40,15 @@ def path_parts(source: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) 
         SourceNotFound: It names nothing that exists; raised at once.
         UnreadableSource: A file cannot be opened.
     """
-    names = find_sources(source)
-    return chain.from_iterable(found_parts(name, limits) for name in names)
+    found = find(source)
+    parts = chain.from_iterable(found_parts(name, limits) for name in found.files)
+    return chain(parts, skipped_parts(found))
+
+
+def skipped_parts(found: Found) -> Iterator[Reject]:
+    """Yield what was skipped in a search as parts that cannot be read."""
+    for name, reason in found.skipped:
+        yield Reject("skipped", reason, Origin(name), "")
 
 
 def found_parts(name: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[Part]:
