@@ -207,12 +207,13 @@ def _split_lines(split: dict[str, Any]) -> list[str]:
         f"held out {split['tasks_held_out']} of {_count(split['tasks'], 'task')} "
         f"({split['rows_held_out']} of {_count(split['rows'], 'row')}, asked for "
         f"{split['fraction']:.0%})",
-        f"{split['tasks_from_earlier_nights']} tasks kept the side of an earlier night, "
-        f"{split['tasks_held_out_for_a_new_flaw']} were held out for a new kind of flaw, "
+        f"of the tasks, {split['tasks_from_earlier_nights']} kept the side of an earlier night, "
+        f"{split['tasks_held_out_for_a_new_flaw']} held out for a new kind of flaw, "
         f"{split['tasks_drawn_as_near_copies']} followed a near copy",
-        f"leakage: {leakage['n_leaky']} of {_count(leakage['n'], 'remaining ask')} is a near copy "
-        f"of {_count(leakage['n_sources'], 'held-out ask')} (largest similarity compared "
-        f"{leakage['max_similarity']:.3f}, limit {leakage['threshold']:g}, {split['embedder']})",
+        f"leakage: near copies of {_count(leakage['n_sources'], 'held-out ask')} among "
+        f"{_count(leakage['n'], 'remaining ask')}: {leakage['n_leaky']} (largest similarity "
+        f"compared {leakage['max_similarity']:.3f}, limit {leakage['threshold']:g}, "
+        f"{split['embedder']})",
     ]
 
 
