@@ -108,7 +108,8 @@ class Stage:
     """Server, gate and worker on this machine, each in a session of its own.
 
     Args:
-        folder: Where they keep everything; made when missing.
+        folder: Where they keep everything. Made, and not taken over: programs that outlived an
+            earlier stage would share its databases and take its runs.
         programs: Which of them are needed, in the order of their start.
     """
 
@@ -121,7 +122,7 @@ class Stage:
         self.api = f"http://127.0.0.1:{self.ports['server']}/api"
         self.gate = f"http://127.0.0.1:{self.ports['gate']}"
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True)
         import flows  # noqa: F401 - sets Prefect up as a served installation does
 
         self._environment = {
@@ -178,7 +179,8 @@ class Stage:
 
     def bring_back(self, name: str, moment: str) -> None:
         """Wait until a program has been killed, with what it had started, and start it again."""
-        _wait(lambda: self._processes[name].poll() is not None, f"{name} to die at {moment!r}")
+        what = f"{name} to die at {moment!r}, see {self.folder}"
+        _wait(lambda: self._processes[name].poll() is not None, what)
         if name == "server":
             _end(self._processes[name])
         time.sleep(DOWN)
@@ -457,8 +459,11 @@ def main() -> None:
     parser.add_argument("--flow", choices=list(SCENARIOS), default="nightly")
     parser.add_argument("--victims", nargs="+", choices=VICTIMS, default=list(VICTIMS))
     parser.add_argument("--moments", nargs="+", type=int, default=range(10), help="by number")
-    parser.add_argument("--keep", type=Path, help="folder to keep logs and homes in")
+    parser.add_argument("--keep", type=Path, help="new folder, to keep logs and homes in")
     options = parser.parse_args()
+    if options.keep and options.keep.exists():
+        parser.error(f"{options.keep} is there already; name a new folder")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("told to stop"))  # ends the programs too
     scenario = SCENARIOS[options.flow]
     every = list(armed.MOMENTS[scenario.flow])
     moments = [every[number] for number in options.moments]
