@@ -67,7 +67,10 @@ class Blobs:
     def names(self, folder: str) -> list[str]:
         """Return the names of all blobs below a folder, sorted; none where there is no such."""
         if self._local is not None:
-            paths = (path for path in (self._local / folder).rglob("[!.]*") if path.is_file())
+            top = self._local / folder
+            if top.exists() and not top.is_dir():
+                raise StoreError(f"{top} is no folder; move it away")
+            paths = (path for path in top.rglob("[!.]*") if path.is_file())
             return sorted(path.relative_to(self._local).as_posix() for path in paths)
         filesystem, root = self._remote
         with self._translated("list", folder):

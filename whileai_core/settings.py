@@ -7,10 +7,11 @@ are asked for, not at import, so a test or a worker may change them between call
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from whileai_core.errors import SettingsError
@@ -86,6 +87,12 @@ class Settings(BaseSettings):
     endpoint_key: SecretStr | None = None
     rule_cap: int = Field(default=16, ge=0, validation_alias="ZP_RULE_CAP")
 
+    @field_validator("home")
+    @classmethod
+    def _from_anywhere(cls, home: Path) -> Path:
+        """Mean the same folder whoever asks: `~` is the user's, and flows run in other folders."""
+        return home.expanduser().absolute()
+
     @property
     def store(self) -> str:
         """URL or folder of the RowSet store.
@@ -112,5 +119,29 @@ class Settings(BaseSettings):
 
 
 def get_settings() -> Settings:
-    """Return the settings as the environment has them now."""
-    return Settings()
+    """Return the settings as the environment has them now.
+
+    Raises:
+        SettingsError: A variable has a value that cannot be used, or the home is no folder.
+    """
+    try:
+        settings = Settings()
+    except ValidationError as error:
+        # Without the values: one of them may be a secret.
+        wrong = [f"{_variable(part['loc'])}: {part['msg']}" for part in error.errors()]
+        raise SettingsError(f"the environment cannot be used; {'; '.join(wrong)}") from None
+    except RuntimeError:  # neither HOME nor an entry in the user database
+        raise SettingsError(
+            "there is no home folder to keep things in; set WHILEAI_HOME to a folder"
+        ) from None
+    there = next(path for path in (settings.home, *settings.home.parents) if os.path.lexists(path))
+    if not there.is_dir():
+        raise SettingsError(
+            f"nothing can be kept in {settings.home}: {there} is no folder; set WHILEAI_HOME to one"
+        )
+    return settings
+
+
+def _variable(location: tuple[int | str, ...]) -> str:
+    name = str(location[0]) if location else "settings"
+    return f"WHILEAI_{name.upper()}" if name in Settings.model_fields else name

@@ -5,6 +5,31 @@ from __future__ import annotations
 import argparse
 import sys
 from datetime import date
+from typing import NoReturn
+
+
+class WrongUsage(Exception):
+    """The arguments cannot be understood, or do not go together.
+
+    Attributes:
+        usage: How the command is used.
+    """
+
+    def __init__(self, message: str, usage: str) -> None:
+        super().__init__(message)
+        self.usage = usage
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that leaves it to the caller how wrong usage is told."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of exiting.
+
+        Raises:
+            WrongUsage: Always.
+        """
+        raise WrongUsage(message, self.format_usage())
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

@@ -77,7 +77,7 @@ def _deploy(args: argparse.Namespace) -> None:
     import anyio
 
     if bool(args.paths) != bool(args.agent):
-        raise InputError("a night on a schedule needs both PATHS and --agent")
+        args.usage_error("a night on a schedule needs both PATHS and --agent")
     if args.timezone and not args.cron:
         args.usage_error("--timezone is the zone of --cron; give both")
     if args.cron and not args.agent:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import sys
 import warnings
@@ -10,15 +11,15 @@ from typing import Any
 from whileai_core import jsonio
 from whileai_core.sources.discovery import shown
 
-DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+DONE, FAILED, USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 
 def emit(value: dict[str, Any], text: str, *, as_json: bool) -> None:
     """Print a command's result: the object with `--json`, else the text."""
     if as_json:
-        print(_json(value))
+        print(_json(value), flush=True)
     elif text:
-        print(shown(text))
+        print(shown(text), flush=True)
 
 
 def _json(value: dict[str, Any]) -> str:
@@ -44,8 +45,14 @@ def emit_error(message: str, *, as_json: bool) -> None:
         print(jsonio.dumps({"error": line}).decode())
 
 
-def talk() -> None:
-    """Send log and warnings to stderr in plain lines: progress on a terminal, warnings anywhere."""
+def talk(*, as_json: bool = False) -> None:
+    """Send log and warnings to stderr in plain lines: progress on a terminal, warnings anywhere.
+
+    JSON is UTF-8 in every locale; of text, a locale that has fewer letters gets escapes.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        encoding = "utf-8" if as_json else None
+        sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
     warnings.showwarning = _show_warning
     logger = logging.getLogger("whileai_core")
     logger.setLevel(logging.INFO if sys.stderr.isatty() else logging.WARNING)

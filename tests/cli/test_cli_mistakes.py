@@ -1,0 +1,185 @@
+"""Whatever goes wrong, a user reads one line, a machine one JSON object, and the code says which."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import signal
+import sys
+from contextlib import suppress
+
+import pytest
+
+from whileai_core.cli import main
+from whileai_core.cli import traces as trace_commands
+
+HOME_READERS = [
+    ["quarantine", "list"],
+    ["quarantine", "show", "x"],
+    ["datasets"],
+    ["runs", "list"],
+    ["hf", "status"],
+    ["hf", "connect", "--forget"],
+    ["forget-unfinished", "--agent", "a"],
+    ["gate", "key", "create", "x"],
+]
+
+
+def failed(capsys, *arguments, code=1):
+    """Run a command that fails, and return what it says; with --json that is one object."""
+    assert main([*map(str, arguments), "--json"]) == code
+    out, err = capsys.readouterr()
+    error = json.loads(out)["error"]
+    assert err.splitlines()[-1] == f"whileai-pipelines: {error}"
+    assert "Traceback" not in err
+    return error
+
+
+@pytest.mark.parametrize("arguments", HOME_READERS, ids=" ".join)
+def test_a_home_that_is_a_file_is_named(arguments, home, capsys):
+    home.write_text("not a folder")
+    assert f"{home} is no folder" in failed(capsys, *arguments)
+
+
+def test_a_home_below_a_file_or_a_broken_link_is_named(home, monkeypatch, capsys):
+    home.symlink_to("nowhere")
+    assert f"{home} is no folder" in failed(capsys, "datasets")
+    monkeypatch.setenv("WHILEAI_HOME", f"{__file__}/deep/home")
+    assert f"{__file__} is no folder" in failed(capsys, "datasets")
+
+
+def test_a_quarantine_that_is_a_file_is_not_called_empty(home, capsys):
+    home.mkdir()
+    (home / "quarantine").write_text("x")
+    assert f"{home / 'quarantine'} is no folder" in failed(capsys, "quarantine", "list")
+
+
+def test_a_setting_that_cannot_be_used_is_named_without_its_value(monkeypatch, capsys):
+    monkeypatch.setenv("WHILEAI_GATE_KEY_RATE", "sk-secret")
+    monkeypatch.setenv("ZP_RULE_CAP", "-1")
+    said = failed(capsys, "datasets")
+    assert "WHILEAI_GATE_KEY_RATE: " in said and "ZP_RULE_CAP: " in said
+    assert "sk-secret" not in said
+
+
+def test_without_a_home_folder_the_variable_to_set_is_named(monkeypatch, capsys):
+    monkeypatch.delenv("WHILEAI_HOME")
+    monkeypatch.setattr("pathlib.Path.home", lambda: (_ for _ in ()).throw(RuntimeError("none")))
+    assert "set WHILEAI_HOME" in failed(capsys, "quarantine", "list")
+
+
+def test_a_home_is_meant_from_anywhere(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("WHILEAI_HOME", "~/spaced höme")
+    assert main(["quarantine", "list"]) == 0
+    capsys.readouterr()
+    from whileai_core.settings import get_settings
+
+    assert get_settings().home == tmp_path / "spaced höme"
+    monkeypatch.setenv("WHILEAI_HOME", "here")
+    monkeypatch.chdir(tmp_path)
+    assert get_settings().home == tmp_path / "here"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "COMMAND"),
+        (["nonsense"], "nonsense"),
+        (["report"], "PATH"),
+        (["nightly", "x"], "--agent"),
+        (["check", "x", "--holdout", "2"], "2 is not between"),
+        (["runs"], "COMMAND"),
+        (["pull", "ds_1"], "--out"),
+        (["deploy", "x"], "both PATHS and --agent"),
+    ],
+)
+def test_wrong_usage_is_an_object_too(arguments, said, capsys):
+    assert said in failed(capsys, *arguments, code=2)
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("usage: whileai-pipelines")
+
+
+class Case(Exception):
+    """A fault of ours."""
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "said"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted; run the same command again"),
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), 1, "No space left on device; free"),
+        (OSError(errno.EROFS, os.strerror(errno.EROFS), "/x/y"), 1, "/x/y: Read-only file system"),
+    ],
+)
+def test_what_the_machine_or_the_user_ends_is_one_line(raised, code, said, monkeypatch, capsys):
+    monkeypatch.setattr(trace_commands, "_report", raiser(raised))
+    assert said in failed(capsys, "report", "x", code=code)
+
+
+def test_being_told_to_end_is_said_with_the_code_of_the_signal(monkeypatch, capsys):
+    def told(_):
+        os.kill(os.getpid(), signal.SIGTERM)
+        signal.pause()
+
+    monkeypatch.setattr(trace_commands, "_report", told)
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        assert "stopped; run the same" in failed(capsys, "report", "x", code=143)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_a_fault_of_ours_is_an_object_for_machines_and_a_traceback_for_us(monkeypatch, capsys):
+    monkeypatch.setattr(trace_commands, "_report", raiser(Case("sk-secret")))
+    assert main(["report", "x", "--json"]) == 1
+    out, err = capsys.readouterr()
+    assert json.loads(out) == {"error": "Case: a fault of the product, please report it"}
+    assert "Traceback" in err
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_locale_with_few_letters_gets_escapes_and_json_stays_utf8(
+    encoding, tmp_path, monkeypatch
+):
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps({"prompt": "日本 é", "final_text": "ok"}))
+    for as_json in (False, True):
+        raw = io.BytesIO()
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding=encoding))
+        assert main(["ingest", "--explain", str(path), *["--json"] * as_json]) == 0
+        if as_json:
+            assert json.loads(raw.getvalue())["row"]["prompt"] == "日本 é"
+        else:
+            assert b"\\u65e5\\u672c" in raw.getvalue()
+
+
+class _Full(io.RawIOBase):
+    def writable(self):
+        return True
+
+    def write(self, _):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def close(self):
+        """Drop what is left, as a process does that ends."""
+
+
+def test_output_that_cannot_be_written_is_a_failure(monkeypatch, capsys):
+    full = io.TextIOWrapper(io.BufferedWriter(_Full()), encoding="utf-8")
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", full)
+        assert main(["quarantine", "list"]) == 1
+    assert "No space left on device" in capsys.readouterr().err
+    with suppress(OSError):
+        full.detach().detach()
+
+
+def raiser(error):
+    def run(_):
+        raise error
+
+    return run
