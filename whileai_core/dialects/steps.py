@@ -56,51 +56,56 @@ def steps_from_events(events: Iterable[Event]) -> list[Step]:
 class Binder:
     """Binds results to calls while steps are appended to a list.
 
-    A result goes to the call with its id; without one to the first open call of its tool, else
-    to the first open call, else it becomes a step of its own. A repeat of a call that is still
-    open, or of a result already bound, is left out.
+    A result goes to the call with its id (of several, to the first open one, its own tool's
+    before others'); without one to the first open call of its tool, else to the first open call,
+    else it becomes a step of its own, which its call takes over if it comes later. A repeat of a
+    call that is still open, or of a result already bound, is left out.
     """
 
     def __init__(self, steps: list[Step]) -> None:
         self._steps = steps
         self._open: list[Step] = []
-        self._by_id: dict[str, Step] = {}
+        self._by_id: dict[str, list[Step]] = {}
+        self._early: dict[str, Step] = {}  # results that came before their calls
 
     def call(self, call: Call) -> None:
         """Append the step of a call."""
-        if call.id is not None:
-            known = self._by_id.get(call.id)
-            if known is not None and _is_open(known) and _same_call(known, call):
-                known["arguments"] = known["arguments"] or call.arguments
-                return
         step: Step = {"tool": call.name, "arguments": call.arguments}
+        if call.id is not None:
+            if (early := self._early.pop(call.id, None)) is not None:
+                early |= step
+                return
+            named = self._by_id.get(call.id, [])
+            for known in named:
+                if _is_open(known) and _same_call(known, call):
+                    known["arguments"] = known["arguments"] or call.arguments
+                    return
+            self._by_id[call.id] = [*filter(_is_open, named), step]
         self._steps.append(step)
         self._open.append(step)
-        if call.id is not None:
-            self._by_id[call.id] = step
 
     def result(self, result: Result) -> None:
         """Bind one result, or append it as a step."""
-        known = self._by_id.get(result.id) if result.id is not None else None
-        if known is None:
-            step = self._first_open(result.name)
-        elif _is_open(known):
-            step = known
-        elif known["result"] == result.value:
+        named = self._by_id.setdefault(result.id, []) if result.id is not None else []
+        step = _first([step for step in named or self._open if _is_open(step)], result.name)
+        if step is not None:
+            self._open = [other for other in self._open if other is not step]
+        elif any(known["result"] == result.value for known in named):
             return
         else:  # says something new about an answered call: kept, but never on another call
-            step = None
-        if step is None:
-            name = result.name or (known["tool"] if known else None)
+            name = result.name or (named[-1]["tool"] if named else None)
             step = {"tool": name_of(name), "arguments": {}}
             self._steps.append(step)
-        else:
-            self._open = [other for other in self._open if other is not step]
+            if result.id is not None and not named:
+                self._early[result.id] = step
+        if not named:
+            named.append(step)
         step["result"] = result.value
 
-    def _first_open(self, name: str | None) -> Step | None:
-        named = (step for step in self._open if name and step["tool"] == name)
-        return next(named, self._open[0] if self._open else None)
+
+def _first(steps: list[Step], name: str | None) -> Step | None:
+    named = (step for step in steps if name and step["tool"] == name)
+    return next(named, steps[0] if steps else None)
 
 
 def _is_open(step: Step) -> bool:

@@ -10,10 +10,10 @@ from typing import Any
 
 from whileai_core.dialects.events import Call, Event, Result
 from whileai_core.dialects.messages.values import (
+    answer_of,
     arguments_of,
     error_result,
     name_of,
-    result_of,
     text_id,
 )
 
@@ -34,9 +34,9 @@ def block_events(block: dict[str, Any]) -> list[Event] | None:
 def _result(block: dict[str, Any]) -> Result:
     # Azure writes the value under the block's own type name and the id on the message.
     content = block["content"] if "content" in block else block.get("tool_result")
-    value = result_of(content)
+    value = answer_of(content)
     if block.get("is_error") or block.get("isError") or _is_error_block(content):
-        value = error_result(value)
+        value = error_result(value, content)
     name = block.get("name")
     identity = text_id(block.get("tool_use_id")) or text_id(block.get("tool_call_id"))
     return Result(value, identity, name if isinstance(name, str) else None)

@@ -11,12 +11,12 @@ from whileai_core.dialects.events import Ask, Call, Event, Instruct, Result
 from whileai_core.dialects.messages import blocks, tagged
 from whileai_core.dialects.messages.roles import Role, role_of
 from whileai_core.dialects.messages.values import (
+    answer_of,
     arguments_of,
     error_result,
     first,
     free_arguments,
     name_of,
-    result_of,
     text_id,
     text_of,
 )
@@ -114,9 +114,9 @@ def _tool_events(message: dict[str, Any], content: object) -> list[Event]:
     values = tagged.tool_values(content) if isinstance(content, str) else None
     if values is not None:
         return [Result(value, identity, name or own_name) for own_name, value in values]
-    value = result_of(content)
+    value = answer_of(content)
     if _failed(message):
-        value = error_result(value)
+        value = error_result(value, content)
     return [Result(value, identity, name)]
 
 

@@ -96,6 +96,14 @@ def result_of(content: object) -> Any:
     return content
 
 
+def answer_of(content: object) -> Any:
+    """Return what a tool message answers: its result; no content is the empty text.
+
+    An answer without words is an answer; None would say that none was seen.
+    """
+    return "" if content is None else result_of(content)
+
+
 def _decoded(text: str) -> Any:
     start = text[:1] if text[:1] in _JSON_STARTS else text.lstrip()[:1]
     if start not in _JSON_STARTS or not start:
@@ -134,11 +142,18 @@ def _is_block(block: object) -> bool:
     return isinstance(kind, str) or (kind is None and isinstance(block.get("text"), str))
 
 
-def error_result(value: object) -> dict[str, Any]:
-    """Wrap the result of a failed call, so that it reads as a fault."""
+def error_result(value: object, said: object = None) -> dict[str, Any]:
+    """Wrap the result of a failed call, so that it reads as a fault.
+
+    Args:
+        value: The result.
+        said: What it was read from; text is quoted as it was written.
+    """
     if isinstance(value, dict):
         return {"error": jsonio.text(value), "status": "error"} | value
-    text = value if isinstance(value, str) else jsonio.text(value)
+    text = next((text for text in (said, value) if isinstance(text, str)), None)
+    if text is None:
+        text = jsonio.text(value)
     return {"error": text, "status": "error"}
 
 
