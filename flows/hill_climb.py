@@ -27,6 +27,7 @@ from whileai_core.climb.pages import climb_markdown, climb_text, round_markdown
 from whileai_core.errors import CutShort
 from whileai_core.ingest.lock import file_lock
 from whileai_core.settings import get_settings
+from whileai_core.urls import check_paths
 
 __all__ = ["as_text", "hill_climb", "run"]
 
@@ -88,6 +89,7 @@ async def hill_climb(
         SourceNotFound: A path names nothing.
         InputError: There is nothing to go by, or a reference is wrong.
     """
+    check_paths(paths or ())
     plan = ClimbPlan(
         name=name.strip().lower(),
         agent=agent,

@@ -46,6 +46,7 @@ from whileai_core.ingest.unfinished import naming_plan
 from whileai_core.ingest.workspace import Workspace
 from whileai_core.rowset import RowSet
 from whileai_core.settings import get_settings
+from whileai_core.urls import check_paths
 
 __all__ = ["as_text", "main", "nightly", "run"]
 
@@ -111,6 +112,7 @@ async def nightly(
         PlatformError: The push failed; the next run finishes it, or it is given up
             (`whileai-pipelines forget-unfinished`).
     """
+    check_paths(paths)
     agent = agent.strip().lower()
     dated = night_date(night)
     await open_run(f"agent:{agent}", f"night:{dated}")

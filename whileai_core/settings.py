@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from whileai_core.errors import SettingsError
+from whileai_core.urls import has_secret
 
 
 class Settings(BaseSettings):
@@ -54,7 +55,9 @@ class Settings(BaseSettings):
         rule_cap: Policy clauses a coverage grid varies; read from `ZP_RULE_CAP`, as the peer does.
     """
 
-    model_config = SettingsConfigDict(env_prefix="WHILEAI_", env_ignore_empty=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="WHILEAI_", env_ignore_empty=True, extra="ignore", hide_input_in_errors=True
+    )
 
     home: Path = Field(default_factory=lambda: Path.home() / ".whileai")
     api_url: str | None = None
@@ -93,18 +96,21 @@ class Settings(BaseSettings):
         """Mean the same folder whoever asks: `~` is the user's, and flows run in other folders."""
         return home.expanduser().absolute()
 
+    @field_validator("store_url", "gate_blob_url", "dask_scheduler")
+    @classmethod
+    def _without_secret(cls, url: str | None) -> str | None:
+        """Refuse secrets where they would be shown: handles, results and logs name the place."""
+        if url and has_secret(url):
+            raise PydanticCustomError(
+                "secret_in_url",
+                "holds a password or a signature, and ends up in results and logs; give secrets "
+                "by the environment or files of what opens it (AWS_*, FSSPEC_*, DASK_*, …)",
+            )
+        return url
+
     @property
     def store(self) -> str:
-        """URL or folder of the RowSet store.
-
-        Raises:
-            SettingsError: The URL holds a password; handles, results and logs name the store.
-        """
-        if self.store_url and urlsplit(self.store_url).password:
-            raise SettingsError(
-                "WHILEAI_STORE_URL holds a password, and the store's name ends up in results and "
-                "logs; give it by the environment or files of the file system (AWS_*, FSSPEC_*, …)"
-            )
+        """URL or folder of the RowSet store."""
         return self.store_url or str(self.home / "store")
 
     @property

@@ -148,6 +148,15 @@ def test_a_machine_with_another_redaction_key_or_version_makes_no_shard(
             },
             None,
         ),
+        (
+            {
+                "WHILEAI_LEDGER_URL": "postgresql://d/x",
+                "WHILEAI_STORE_URL": "s3://b/x",
+                "WHILEAI_GATE_DATABASE_URL": "postgresql+asyncpg://kim:x@d:5432/x",
+                "WHILEAI_GATE_BLOB_URL": "s3://b/gate",
+            },
+            "name the same database",
+        ),
     ],
 )
 def test_settings_that_share_one_half_are_refused(settings, refused, monkeypatch):

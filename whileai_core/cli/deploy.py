@@ -11,6 +11,7 @@ from whileai_core.cli.output import emit
 from whileai_core.cli.source_root import load_module
 from whileai_core.errors import InputError, SourceNotFound
 from whileai_core.sources.discovery import find_sources, shown
+from whileai_core.urls import check_paths
 
 if TYPE_CHECKING:
     import argparse
@@ -82,6 +83,7 @@ def _deploy(args: argparse.Namespace) -> None:
         args.usage_error("--timezone is the zone of --cron; give both")
     if args.cron and not args.agent:
         args.usage_error("--cron is for a night on a schedule; give PATHS and --agent too")
+    check_paths(args.paths)
     load_module("flows")  # Prefect's defaults, before it is imported
     registering = load_module("deployments.register")
     night = None

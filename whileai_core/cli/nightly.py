@@ -8,6 +8,7 @@ from whileai_core.cli import arguments
 from whileai_core.cli.output import emit
 from whileai_core.cli.source_root import load_flow
 from whileai_core.sources.discovery import shown
+from whileai_core.urls import check_paths
 
 if TYPE_CHECKING:
     import argparse
@@ -108,6 +109,7 @@ def _add_judge(parser: argparse.ArgumentParser) -> None:
 
 
 def _nightly(args: argparse.Namespace) -> None:
+    check_paths(args.paths)
     flow = load_flow("nightly")
     result = flow.run(
         paths=[shown(path) for path in args.paths],  # Prefect keeps them as JSON

@@ -10,6 +10,7 @@ from whileai_core.cli.output import FAILED, emit, emit_error
 from whileai_core.cli.source_root import load_flow
 from whileai_core.errors import InputError
 from whileai_core.sources.discovery import shown
+from whileai_core.urls import check_paths
 
 if TYPE_CHECKING:
     import argparse
@@ -212,6 +213,7 @@ def _nothing_done(
 
 
 def _climb(args: argparse.Namespace) -> int:
+    check_paths(args.paths)
     flow = load_flow("hill_climb")
     result = flow.run(
         name=args.name,

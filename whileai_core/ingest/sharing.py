@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whileai_core.dburl import parse_database_url
 from whileai_core.errors import SettingsError
 
 if TYPE_CHECKING:
     from whileai_core.ingest.ledger import Ledger
     from whileai_core.settings import Settings
+
+_POSTGRES_PORT = 5432
 
 
 def is_shared(place: str) -> bool:
@@ -54,9 +57,26 @@ def _check_platform(settings: Settings) -> None:
 
     if choose_target(settings, None).base_url is not None:
         return
+    if settings.gate_database_url and _same_database(settings):
+        raise SettingsError(
+            "WHILEAI_LEDGER_URL and WHILEAI_GATE_DATABASE_URL name the same database, and both "
+            "have a table `spans`; make one for each (CREATE DATABASE ledger; CREATE DATABASE gate)"
+        )
     if not (settings.gate_database_url and settings.gate_blob_url):
         raise SettingsError(
             "WHILEAI_LEDGER_URL shares the nights with other machines, but datasets go to the "
             "embedded gate of this one; set WHILEAI_API_URL and WHILEAI_API_KEY for a gate that "
             "is served, or WHILEAI_GATE_DATABASE_URL and WHILEAI_GATE_BLOB_URL"
         )
+
+
+def _same_database(settings: Settings) -> bool:
+    urls = [
+        parse_database_url(text or "", setting=f"WHILEAI_{name}")
+        for text, name in (
+            (settings.ledger_url, "LEDGER_URL"),
+            (settings.gate_database_url, "GATE_DATABASE_URL"),
+        )
+    ]
+    ledger, gate = ((url.host, url.port or _POSTGRES_PORT, url.database) for url in urls)
+    return ledger == gate
