@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import re
 import ssl
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Literal
@@ -12,7 +13,7 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import SecretStr
 
-from whileai_core.errors import NotAuthenticated
+from whileai_core.errors import NotAuthenticated, PlatformError
 from whileai_core.platform._asgi import SpooledASGITransport
 from whileai_core.platform._call import REQUEST_SECONDS
 from whileai_core.platform._target import choose_target, is_loopback
@@ -110,21 +111,36 @@ async def connect_to(
 async def _embedded(settings: Settings) -> AsyncIterator[Transport]:
     from whileai_core.gate.embedded import embedded_gate
 
-    _say_embedded(settings.gate_folder)
+    _say_embedded(
+        "the database of WHILEAI_GATE_DATABASE_URL"  # which may hold a password
+        if settings.gate_database_url
+        else str(settings.gate_folder)
+    )
     async with (
         embedded_gate(settings) as gate,
         httpx.AsyncClient(transport=SpooledASGITransport(gate.app), trust_env=False) as client,
     ):
         key = Credential(SecretStr(gate.api_key), "the embedded gate")
-        yield Transport(client, gate.origin, credential=key, embedded=True)
+        try:
+            yield Transport(client, gate.origin, credential=key, embedded=True)
+        except PlatformError as error:
+            # Nobody can look at an address that is in here only.
+            error.args = (_without_origin(str(error), gate.origin, settings.home),)
+            raise
+
+
+def _without_origin(message: str, origin: str, home: Path) -> str:
+    where = f" of the local gate ({home})"
+    address = re.compile(rf"{re.escape(origin)}(/[^\s,;]*)")
+    return address.sub(lambda match: match[1] + where, message)
 
 
 @functools.cache
-def _say_embedded(folder: Path) -> None:
+def _say_embedded(where: str) -> None:
     log.warning(
         "no platform is configured: datasets go to the embedded gate in %s; set WHILEAI_API_URL "
         "and WHILEAI_API_KEY for a platform elsewhere",
-        folder,
+        where,
     )
 
 
