@@ -41,23 +41,55 @@ _KNOWN = frozenset(
 _PERMITTED = re.compile(r"granted|approved|(?<!dis)allowed")
 _REFUSED = re.compile(r"not|den[iy]|un(?:granted|approved)")
 
-_FLAGS = (("isError", True), ("is_error", True), ("success", False), ("ok", False))
-_EXIT_CODES = ("exit_code", "exitCode", "exit_status", "returncode", "return_code")
-_HTTP_CODES = ("status_code", "statusCode", "http_status", "httpStatus")
-_FURTHER_MARKS = frozenset({*(key for key, _ in _FLAGS), *_EXIT_CODES, *_HTTP_CODES, "content"})
+# What stands in a text field where there was no error.
+_NO_ERROR = frozenset({"", "null", "none", "nil", "false", "n/a", "no error"})
+# Flags and what they are when the call failed; some producers spell them as text or number.
+_SPELLED_TRUE = frozenset({"true", "1"})
+_SPELLED_FALSE = frozenset({"false", "0"})
+_FLAGS = {
+    "isError": _SPELLED_TRUE,
+    "is_error": _SPELLED_TRUE,
+    "success": _SPELLED_FALSE,
+    "ok": _SPELLED_FALSE,
+}
+_EXIT_CODES = ("exit_code", "exitCode", "exit_status", "exitStatus", "returncode", "return_code")
+_HTTP_CODES = ("status_code", "statusCode", "http_status", "httpStatus", "http_code", "httpCode")
+_ERROR_FIELDS = ("errorMessage", "error_message")
+# Objects around a result: alone in theirs, or beside facts about the call.
+_WRAPPERS = ("result", "output", "response")
+_FURTHER_MARKS = frozenset(
+    {
+        *_FLAGS,
+        *_EXIT_CODES,
+        *_HTTP_CODES,
+        *_ERROR_FIELDS,
+        *_WRAPPERS,
+        "content",
+        "errors",
+        "metadata",
+    }
+)
 
 _ERROR_TEXT = re.compile(
-    r"""\s*(?:
+    r"""\s*(?:[^\x00-\x7f]+\s*)?(?:  # signs such as a cross or a warning may stand before it
         [\[<(*]*(?:tool_use_)?error[\])>*]*\s*[:>\u2013-](?!\s*(?:null|none|false|0)\b)
       | [\[<](?:tool_use_)?error[\]>]
-      | [\w.]*(?:error|exception)\s*:\s(?!\s*(?:null|none|false|0)\b)
+      | (?!no_?error)[\w.]*(?:error|exception)\s*(?:
+            :\s(?!\s*(?:null|none|false|0)\b) | [.!]?\s*\Z )
       | (?:an?\s+)?(?:(?:unexpected|internal|unknown)\s+)?error\s+
         (?:executing|calling|running|invoking|while|during|occurred)\b
       | (?:an?\s+)?(?:unexpected|internal|unknown)(?:\s+server)?\s+error\s*(?:[:.,!]|$)
       | traceback\ \(most\ recent\ call\ last\)
       | (?:fatal|panic)(?:\ error)?\s*:\s
-      | failed\ to\s | failed\s*:\s
+      | failed\ to\s | fail(?:ed|ure)\s*:\s(?!\s*(?:null|none|false|0)\b)
       | (?:permission|access)\ denied\b
+      | (?:\w+\ )?timed\ out\b(?:\ after\b|\s*[:.,!(]|\s*\Z) | timeout\s*(?:[:.!]|after\b|\Z)
+      | connection\ (?:refused|reset|aborted|error|timed\ out)\b
+      | (?:[\w./-]*sh:\ )?[^\n]{0,200}:\ (?:command\ not\ found|no\ such\ file\ or\ directory)\s*\Z
+      | (?:command\ not\ found|no\ such\ file\ or\ directory)\b
+      | HTTP(?:/[\d.]+)?\s+(?:error\ |status\ )?[45]\d\d\b
+      | [45]\d\d\s+(?:bad\ request|unauthorized|forbidden|not\ found|too\ many\ requests
+            |internal\ server\ error|bad\ gateway|service\ unavailable|gateway\ time-?out)\b
       | (?:tool|command|execution|process)\ (?:execution\ )?(?:failed|errored|timed\ out)\b
       | (?:process\ |command\ )?exit(?:ed)?\ (?:with\ )?(?:code|status)[: ]+[1-9]
     )""",
@@ -131,7 +163,11 @@ def _fault(result: object, answer: JsonObject) -> str | None:
 
 
 def _folded(value: object) -> str:
-    return value.strip().lower() if type(value) is str else plain_text(value).strip().lower()
+    if type(value) is str:
+        return value.strip().lower()
+    if type(value) is float and value.is_integer():  # a whole number out of a table with gaps
+        value = int(value)
+    return plain_text(value).strip().lower()
 
 
 def _is_garbled(answer: JsonObject) -> bool:
@@ -156,23 +192,47 @@ def _status_fails(status: str) -> bool:
 
 def _error_fails(answer: JsonObject, status: str) -> bool:
     error = answer["error"]
+    if error != "" and type(error) is str and error.strip().lower() in _NO_ERROR:
+        return False
     if error == "" and not status:
         return len(answer) == 1  # an answer that is nothing but an error, however wordless
     return bool(error) and status not in _CLEAN - {""}
 
 
 def _marked_fault(answer: JsonObject) -> str | None:
-    for key, failed in _FLAGS:
-        if answer.get(key) is failed:
-            return "error"
-    for key in _EXIT_CODES:
-        if key in answer and _whole_number(answer[key]):
+    if any(key in answer and _folded(answer[key]) in failed for key, failed in _FLAGS.items()):
+        return "error"
+    metadata = answer.get("metadata")
+    for holder in (answer, metadata if isinstance(metadata, dict) else {}):
+        if any(_whole_number(holder.get(key)) for key in _EXIT_CODES):
             return "error"
     for key in _HTTP_CODES:
         code = _whole_number(answer.get(key))
         if code is not None and 400 <= code <= 599:
             return str(code)
-    return _fault_of_blocks(answer.get("content"))
+    if any(_folded(answer.get(key)) not in _NO_ERROR for key in _ERROR_FIELDS):
+        return "error"
+    if answer.get("errors") and isinstance(answer["errors"], list) and not answer.get("data"):
+        return "error"  # as GraphQL answers when it has nothing else to say
+    return _fault_inside(answer)
+
+
+def _fault_inside(answer: JsonObject) -> str | None:
+    """Read what an object wraps: content blocks, or a result that is all there is in it."""
+    if "content" in answer:
+        content = answer["content"]
+        return _fault_of_blocks(content) or _fault_of_wrapped(answer, content)
+    return next(
+        (_fault_of_wrapped(answer, answer[key]) for key in _WRAPPERS if key in answer), None
+    )
+
+
+def _fault_of_wrapped(answer: JsonObject, value: object) -> str | None:
+    if len(answer) > 1:
+        return None
+    if isinstance(value, str):
+        return _fault_of_inner_text(value)
+    return _fault(value, value) if isinstance(value, dict) else None
 
 
 def _whole_number(value: Any) -> int | None:
