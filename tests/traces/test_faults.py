@@ -45,6 +45,7 @@ CLEAN = [
     "NoError",
     "Timeouts: 3 in March",
     "404 results",
+    "timeout: 30\nretries: 2",
     "The agent timed out twice last week",
     {"content": [{"type": "text", "text": "3 files"}], "isError": False},
     [{"type": "text", "text": "done"}],

@@ -55,7 +55,7 @@ _FLAGS = {
 _EXIT_CODES = ("exit_code", "exitCode", "exit_status", "exitStatus", "returncode", "return_code")
 _HTTP_CODES = ("status_code", "statusCode", "http_status", "httpStatus", "http_code", "httpCode")
 _ERROR_FIELDS = ("errorMessage", "error_message")
-# Objects around a result: alone in theirs, or beside facts about the call.
+# Objects around a result, read when it is all they hold.
 _WRAPPERS = ("result", "output", "response")
 _FURTHER_MARKS = frozenset(
     {
@@ -74,7 +74,7 @@ _ERROR_TEXT = re.compile(
     r"""\s*(?:[^\x00-\x7f]+\s*)?(?:  # signs such as a cross or a warning may stand before it
         [\[<(*]*(?:tool_use_)?error[\])>*]*\s*[:>\u2013-](?!\s*(?:null|none|false|0)\b)
       | [\[<](?:tool_use_)?error[\]>]
-      | (?!no_?error)[\w.]*(?:error|exception)\s*(?:
+      | (?!no_?error)[\w.]{0,80}?(?:error|exception)\s*(?:
             :\s(?!\s*(?:null|none|false|0)\b) | [.!]?\s*\Z )
       | (?:an?\s+)?(?:(?:unexpected|internal|unknown)\s+)?error\s+
         (?:executing|calling|running|invoking|while|during|occurred)\b
@@ -83,9 +83,9 @@ _ERROR_TEXT = re.compile(
       | (?:fatal|panic)(?:\ error)?\s*:\s
       | failed\ to\s | fail(?:ed|ure)\s*:\s(?!\s*(?:null|none|false|0)\b)
       | (?:permission|access)\ denied\b
-      | (?:\w+\ )?timed\ out\b(?:\ after\b|\s*[:.,!(]|\s*\Z) | timeout\s*(?:[:.!]|after\b|\Z)
+      | (?:\w{1,20}\ )?timed\ out\b(?:\ after\b|\s*[:.,!(]|\s*\Z) | timeout\s*(?::\s+[a-z]|after\b|[.!]?\s*\Z)
       | connection\ (?:refused|reset|aborted|error|timed\ out)\b
-      | (?:[\w./-]*sh:\ )?[^\n]{0,200}:\ (?:command\ not\ found|no\ such\ file\ or\ directory)\s*\Z
+      | [^\n]{0,200}:\ (?:command\ not\ found|no\ such\ file\ or\ directory)\s*\Z
       | (?:command\ not\ found|no\ such\ file\ or\ directory)\b
       | HTTP(?:/[\d.]+)?\s+(?:error\ |status\ )?[45]\d\d\b
       | [45]\d\d\s+(?:bad\ request|unauthorized|forbidden|not\ found|too\ many\ requests
