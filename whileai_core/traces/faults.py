@@ -83,7 +83,8 @@ _ERROR_TEXT = re.compile(
       | (?:fatal|panic)(?:\ error)?\s*:\s
       | failed\ to\s | fail(?:ed|ure)\s*:\s(?!\s*(?:null|none|false|0)\b)
       | (?:permission|access)\ denied\b
-      | (?:\w{1,20}\ )?timed\ out\b(?:\ after\b|\s*[:.,!(]|\s*\Z) | timeout\s*(?::\s+[a-z]|after\b|[.!]?\s*\Z)
+      | (?:\w{1,20}\ )?timed\ out\b(?:\ after\b|\s*[:.,!(]|\s*\Z)
+      | timeout\s*(?::\s+[a-z]|after\b|[.!]?\s*\Z)
       | connection\ (?:refused|reset|aborted|error|timed\ out)\b
       | [^\n]{0,200}:\ (?:command\ not\ found|no\ such\ file\ or\ directory)\s*\Z
       | (?:command\ not\ found|no\ such\ file\ or\ directory)\b
