@@ -207,3 +207,33 @@ def test_without_a_network_the_host_is_named(
     said = prompt.said("hf", "connect", code=1)
     assert "cannot connect to 127.0.0.1; check the network" in said
     assert not (home / "huggingface.json").exists()
+
+
+def test_a_failed_import_says_why_is_not_trained_on_and_can_be_removed(
+    server: LocalHub, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = prompt.said("hf", "import", "acme/none", code=1)
+    assert "no such repository" in said
+    assert "Traceback" not in said
+    (entry,) = prompt("datasets")["datasets"]
+    made = entry["datasetId"]
+    assert (entry["status"], entry["rows"]) == ("failed", None)
+    line = prompt.said("datasets").splitlines()[-1]
+    assert line.startswith(f"{made} failed and holds no rows: ")
+    assert "no such repository" in line
+    assert line.endswith(f"to remove it: whileai-pipelines delete {made}")
+    assert "holds no rows to train on" in prompt.said(
+        "runs", "create", "n", "--dataset", made, code=1
+    )
+    assert "give --yes" in prompt("delete", made, code=2)["error"]
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    assert "nothing was deleted" in prompt.said("delete", made, code=1)
+    monkeypatch.setattr("sys.stdin", Terminal("yes\n"))
+    assert f"deleted {made}" in prompt.said("delete", made)
+    assert prompt("datasets")["datasets"] == []
+    assert prompt("delete", made, "--yes", code=1)["error"].endswith(f"no dataset '{made}'")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True

@@ -1,4 +1,4 @@
-"""Whatever goes wrong, a user reads one line, a machine one JSON object, and the code says which."""
+"""Whatever goes wrong: one line for people, one object for machines, and a code that says what."""
 
 from __future__ import annotations
 

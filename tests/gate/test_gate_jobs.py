@@ -22,6 +22,7 @@ from otlp_kit import chat, request, tool, trace_id
 from sqlalchemy import select, update
 from test_gate_otlp import rows, send, traces
 
+from whileai_core.errors import Unavailable
 from whileai_core.gate import jobs
 from whileai_core.gate.admin import create_key
 from whileai_core.gate.database import now_ms
@@ -245,3 +246,19 @@ def test_spans_of_one_trace_at_once_make_one_whole_part(user: Any) -> None:
     (row,) = rows(user, answer["datasetId"])
     assert sorted(step["tool"] for step in row["steps"]) == sorted(s["name"][13:] for s in spans)
     assert len(traces(user)) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "trace"), [(OSError("odd"), True), (Unavailable("the Hub is away"), False)]
+)
+async def test_a_fault_that_says_what_to_do_is_logged_in_a_line(
+    fault: Exception, trace: bool, gate: Gate, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fails(_gate: Gate, _claim: jobs.Claim) -> None:
+        raise fault
+
+    claim = await _add(gate, lease=60)
+    assert not await jobs.run(gate, claim, fails)
+    (record,) = [one for one in caplog.records if one.name == "whileai_core.gate.jobs"]
+    assert (record.exc_info is not None) == trace
+    assert trace or "the Hub is away" in record.getMessage()

@@ -136,3 +136,15 @@ def test_an_application_that_breaks_off_is_a_broken_connection() -> None:
 
     with pytest.raises(httpx.ReadError):
         asyncio.run(call())
+
+
+def test_the_gate_in_here_is_named_by_its_home_and_not_by_an_address(home):
+    for call in (
+        lambda: sync.delete_dataset("ds_none"),
+        lambda: sync.update_dataset("ds_none", purpose="eval"),
+        lambda: sync.hf_publish("ds_none"),
+    ):
+        with pytest.raises(errors.PlatformError) as told:
+            call()
+        assert f" of the local gate ({home}) -> 404" in str(told.value)
+        assert "gate.embedded" not in str(told.value)

@@ -335,6 +335,11 @@ def test_a_home_that_cannot_be_written_shows_before_anything_is_created(
     platform: FaultPlatform, clean_environment: Path
 ) -> None:
     clean_environment.write_text("a file where the folder should be")
+    with pytest.raises(errors.SettingsError, match="is no folder"):
+        sync.push_rows(ROWS, "set")
+    clean_environment.unlink()
+    clean_environment.mkdir()
+    (clean_environment / "pushes").write_text("another one")
     with pytest.raises(errors.StoreError):
         sync.push_rows(ROWS, "set")
     assert platform.sets == {}
@@ -432,8 +437,8 @@ def test_a_file_that_grows_while_it_is_sent_is_refused(
 ) -> None:
     from whileai_core.platform import _push
 
-    def growing(path: Path) -> object:
-        payload = original(path)
+    def growing(path: Path, **options: bool) -> object:
+        payload = original(path, **options)
         with path.open("ab") as more:
             more.write(b'{"prompt": "late"}\n')
         return payload
@@ -452,3 +457,19 @@ def test_a_key_never_reaches_the_journal(platform: FaultPlatform, clean_environm
     (journal,) = journals(clean_environment)
     assert KEY not in journal.read_text()
     assert journal.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("gate", [False, True])
+@pytest.mark.parametrize("end", ["", "\n", "\n{}\n"])
+def test_a_line_longer_than_a_dataset_takes_is_named_before_anything_is_sent(
+    gate, end, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("whileai_core.platform._payload.LONGEST_LINE_BYTES", 5000)
+    monkeypatch.setattr("whileai_core.platform._payload._CHUNK", 1000)
+    fits, long = [json.dumps({"prompt": "p" * length}) for length in (4980, 5001)]
+    path = tmp_path / "a.jsonl"
+    path.write_text(f"{fits}\n\n{fits}\n{long}{end}")
+    with pytest.raises(errors.InputError, match=r"a\.jsonl line 4 is longer than 5000 bytes"):
+        sync.push_file(path, gate=gate)
+    path.write_text(f"{fits}\n" * 3)
+    assert sync.push_file(path, gate=False)["rows"] == 3

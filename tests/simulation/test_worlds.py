@@ -215,6 +215,23 @@ def test_the_callers_own_world_answers_after_the_faults():
     }
 
 
+def test_secrets_in_what_the_callers_own_world_raises_reach_neither_agent_nor_row():
+    key = "sk-proj-abcdefgh12345678"
+
+    def execute(name, arguments):
+        raise RuntimeError(f"401 for {key} at https://me:hunter22@shop.example/x?token=abc")
+
+    async def execute_later(name, arguments):
+        return execute(name, arguments)
+
+    there = world(execute=execute)
+    answers = [there.call_sync("lookup_order", ORDER)]
+    answers.append(anyio.run(world(execute=execute_later).call, "lookup_order", ORDER))
+    for answer in [*answers, there.steps[0]["result"]]:
+        assert answer["reason"].startswith("RuntimeError: 401 for *** at https://")
+        assert not any(secret in str(answer) for secret in (key, "hunter22", "token=abc"))
+
+
 def test_the_callers_own_world_may_be_async():
     async def execute(name, arguments):
         await anyio.lowlevel.checkpoint()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.cli import arguments
-from whileai_core.cli.output import emit, table
+from whileai_core.cli.output import FAILED, emit, table
 from whileai_core.errors import InputError
 from whileai_core.sources.discovery import shown
 
@@ -46,6 +47,17 @@ def add_commands(commands: Any) -> None:
     listing = commands.add_parser("datasets", help="list own datasets, newest first")
     arguments.add_json(listing)
     listing.set_defaults(run=_datasets)
+
+    delete = commands.add_parser(
+        "delete",
+        help="delete a dataset for good",
+        description="Delete a dataset, or what a failed import or push left of one, for good. Asks "
+        "first at a terminal; elsewhere --yes is needed.",
+    )
+    delete.add_argument("dataset_id", metavar="ID", help="dataset id, as `datasets` lists it")
+    delete.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    arguments.add_json(delete)
+    delete.set_defaults(run=_delete, usage_error=delete.error)
 
 
 def _push(args: argparse.Namespace) -> None:
@@ -105,4 +117,29 @@ def _datasets(args: argparse.Namespace) -> None:
     ]
     headers = ["id", "name", "purpose", "agent", "rows", "status", "created"]
     text = table(headers, rows) if rows else "no datasets yet; `nightly` and `push` make some"
+    failed = [entry for entry in listing["datasets"] if entry.get("status") == "failed"]
+    text += "".join(f"\n{_failure(entry)}" for entry in failed)
     emit(listing, text, as_json=args.json)
+
+
+def _failure(entry: dict[str, Any]) -> str:
+    """Say why a dataset came to nothing, and how to be rid of what is left of it."""
+    made = entry["datasetId"]
+    why = (entry.get("hfImport") or {}).get("error") or "what was uploaded is no JSONL"
+    return f"{made} failed and holds no rows: {why}; to remove it: whileai-pipelines delete {made}"
+
+
+def _delete(args: argparse.Namespace) -> int | None:
+    from whileai_core import sync
+
+    if not args.yes:
+        if not sys.stdin.isatty():
+            args.usage_error("delete asks first, and there is nobody to ask; give --yes")
+        print(f"delete {args.dataset_id} for good? [y/N] ", end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+            emit({"deleted": False}, "nothing was deleted", as_json=args.json)
+            return FAILED
+    sync.delete_dataset(args.dataset_id)
+    value = {"datasetId": args.dataset_id, "deleted": True}
+    emit(value, f"deleted {args.dataset_id}", as_json=args.json)
+    return None

@@ -39,8 +39,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="whileai-pipelines",
         description="Turn agent traces into checked, split datasets, every night.",
-        epilog="Everything is kept under WHILEAI_HOME (default ~/.whileai). "
-        "Exit codes: 0 done, 1 failed or refused, 2 wrong usage, 130 interrupted, 143 told to stop.",
+        epilog="Everything is kept under WHILEAI_HOME (default ~/.whileai). Exit codes: 0 done, "
+        "1 failed or refused, 2 wrong usage, 130 interrupted, 143 told to stop.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.quality.plots import RateLine, data_uri, rate_plot
-from whileai_core.quality.wording import rate_text
+from whileai_core.quality.wording import percent_text, points_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -80,13 +80,11 @@ def change_text(comparison: dict[str, Any]) -> str:
     """Write a paired difference with its interval and number of tasks."""
     if comparison["difference"] is None:
         return "no task in common"
-    text = f"{comparison['difference']:+.1%}".replace("%", " %")
+    text = points_text(comparison["difference"], comparison["ci95"])
+    text += f", n = {_count(comparison['n_tasks'], 'task')}"
     if comparison["ci95"] is None:
         return f"{text}, {comparison['note']}"
-    low, high = comparison["ci95"]
-    said = "beyond noise" if comparison["separated"] else "within noise"
-    tasks = _count(comparison["n_tasks"], "task")
-    return f"{text} [{100 * low:+.1f} – {100 * high:+.1f}], {tasks}, {said}"
+    return f"{text}, {'beyond' if comparison['separated'] else 'within'} noise"
 
 
 def _lines(records: Sequence[dict[str, Any]]) -> list[RateLine]:
@@ -108,7 +106,7 @@ def _aim_table(aim: Sequence[dict[str, Any]]) -> list[str]:
         return ["", "Nothing to aim at yet: the asks explore the whole grid."]
     lines = ["", "| aimed at | planned | landed | failed |", "|---|---:|---:|---:|"]
     for entry in aim:
-        failed = rate_text(_share(entry), entry["interval"])
+        failed = _share(entry)
         lines.append(
             f"| {entry['signature']} | {entry['planned']} | {entry['landed']} "
             f"| {entry['failed'] or 0} ({failed}) |"
@@ -117,20 +115,21 @@ def _aim_table(aim: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _aimed(entry: dict[str, Any]) -> str:
-    share = rate_text(_share(entry), entry["interval"])
     landed = f"{entry['planned']} planned, {entry['landed']} landed"
-    return f"{landed}, {entry['failed'] or 0} failed ({share})"
+    return f"{landed}, {entry['failed'] or 0} failed ({_share(entry)})"
 
 
 def _share(entry: dict[str, Any]) -> str:
-    return f"{100 * entry['failed'] / entry['n']:.1f} %" if entry["n"] else "none graded"
+    if not entry["n"]:
+        return "none graded"
+    return f"{percent_text(entry['failed'] / entry['n'], entry['interval'])}, n = {entry['n']}"
 
 
 def _rate(rate: dict[str, Any] | None) -> str:
     if rate is None:
         return "nothing graded"
-    figure = rate_text(f"{100 * rate['rate']:.1f} %", (rate["low"], rate["high"]))
-    return f"{figure}, n = {rate['n']} ({_count(rate['tasks'], 'task')})"
+    figure = percent_text(rate["rate"], (rate["low"], rate["high"]))
+    return f"{figure}, n = {rate['n']} in {_count(rate['tasks'], 'task')}"
 
 
 def _dataset_text(dataset: dict[str, Any]) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from whileai_core.quality.wording import points_text
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -38,8 +40,7 @@ def _gained(comparison: dict[str, Any]) -> bool:
 
 
 def _plateau(comparison: dict[str, Any]) -> str:
-    low, high = comparison["ci95"]
     return (
         f"the new agent is no better than noise on {comparison['n_tasks']} held-out tasks: "
-        f"{comparison['difference']:+.1%} [{low:+.1%} – {high:+.1%}]"
+        f"{points_text(comparison['difference'], comparison['ci95'])}"
     )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import anyio
 from sqlalchemy import delete, func, select, update
 
+from whileai_core.errors import WhileError
 from whileai_core.gate.database import Database, now_ms
 from whileai_core.gate.tables import Job
 
@@ -164,7 +165,10 @@ async def _outcome(gate: Gate, claim: Claim, handler: Handler) -> Exception | No
     except LeaseLost:
         _log.info("job %d (%s) was done by another worker", claim.number, claim.kind)
     except Exception as error:  # any fault of the work is the job's, not the worker's
-        _log.error("job %d (%s) failed", claim.number, claim.kind, exc_info=error)
+        if isinstance(error, WhileError):  # which says what to do; where it was raised helps nobody
+            _log.warning("job %d (%s) failed: %s", claim.number, claim.kind, error)
+        else:
+            _log.error("job %d (%s) failed", claim.number, claim.kind, exc_info=error)
         return error
     return None
 

@@ -189,10 +189,15 @@ def _line(row: Row, index: int, where: str) -> bytes:
     return line
 
 
-def file_payload(path: Path) -> Payload:
+def file_payload(path: Path, *, is_jsonl: bool = False) -> Payload:
     """Return the bytes of a file as they are.
 
+    Args:
+        path: The file.
+        is_jsonl: Refuse it where a line is longer than a dataset takes.
+
     Raises:
+        InputError: Such a line; the message names it.
         SourceNotFound: There is no such file.
         UnreadableSource: It cannot be read, or not twice (a pipe).
     """
@@ -203,11 +208,36 @@ def file_payload(path: Path) -> Payload:
     except OSError as error:
         raise _unreadable(path, error) from None
     try:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if is_jsonl:
+            digest = _digest_of_lines(file, path)
+        else:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
         return Payload(file, file.tell(), digest)
     except OSError as error:
         file.close()
         raise _unreadable(path, error) from None
+    except InputError:
+        file.close()
+        raise
+
+
+def _digest_of_lines(file: IO[bytes], path: Path) -> str:
+    """Hash a file while looking for a line that no dataset takes; a chunk holds no such line."""
+    digest, number, length = hashlib.sha256(), 1, 0
+    while chunk := file.read(_CHUNK):
+        digest.update(chunk)
+        end = chunk.find(b"\n")
+        length += len(chunk) if end < 0 else end
+        if length > LONGEST_LINE_BYTES:
+            raise InputError(
+                f"push_file: {path} line {number} is longer than {LONGEST_LINE_BYTES} bytes, the "
+                "most a line of a dataset may have; leave it out or shorten its texts; nothing was "
+                "sent"
+            )
+        if end >= 0:
+            number += chunk.count(b"\n")
+            length = len(chunk) - chunk.rfind(b"\n") - 1
+    return digest.hexdigest()
 
 
 def rows_of_file(path: Path) -> Iterator[Row]:
@@ -218,7 +248,7 @@ def rows_of_file(path: Path) -> Iterator[Row]:
         UnreadableSource: It cannot be read.
         InputError: A line is no JSON object; the message names it.
     """
-    with file_payload(path) as payload:
+    with file_payload(path, is_jsonl=True) as payload:
         payload.file.seek(0)
         for number, line in enumerate(payload.file, 1):
             text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line

@@ -190,7 +190,7 @@ async def push_file(
             description=description,
             timeout=timeout,
         )
-    with await to_thread.run_sync(file_payload, file) as payload:
+    with await to_thread.run_sync(lambda: file_payload(file, is_jsonl=True)) as payload:
         async with connect(api_key) as platform:
             journal = journal_for(platform, new, payload)
             entry = await push_set(platform, new, payload, journal, timeout=timeout)

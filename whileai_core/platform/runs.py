@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
 
-from whileai_core.errors import BadReply, InputError, SourceNotFound
+from whileai_core.errors import BadReply, Conflict, InputError, SourceNotFound
 from whileai_core.platform._connect import connect
 from whileai_core.platform._fields import given
 from whileai_core.platform._payload import file_payload
@@ -48,6 +48,7 @@ async def create_run(
 
     Raises:
         NotFound: There is no such dataset.
+        Conflict: It failed to come about, so there is nothing to train on.
         PlatformError: The platform could not be asked or refused.
     """
     body = given(
@@ -60,11 +61,18 @@ async def create_run(
     )
     async with connect(api_key) as platform:
         if dataset_id is not None:
-            await platform.get("datasets", dataset_id)  # the platform takes any id for a run
+            _check_trainable(await platform.get("datasets", dataset_id))
         reply = await platform.post(
             "runs", body=body, replayable=False, idempotency_key=str(uuid.uuid4())
         )
     return text_field(reply, "runId", call="POST /runs")
+
+
+def _check_trainable(dataset: dict[str, Any]) -> None:
+    """Refuse what the platform would take: it takes any id for a run."""
+    if dataset.get("status") == "failed":
+        made = dataset.get("datasetId")
+        raise Conflict(f"dataset {made} failed and holds no rows to train on; import or push again")
 
 
 async def upload_adapter(

@@ -14,6 +14,7 @@ from typing import Any
 from whileai_core.simulation.faults import FaultPlan
 from whileai_core.simulation.records import Record, RecordBook, Shapes
 from whileai_core.simulation.sandbox import Sandbox
+from whileai_core.simulation.shown import shown_error
 from whileai_core.traces.toolset import tool_schemas
 
 Execute = Callable[[str, dict[str, Any]], Any]
@@ -151,4 +152,5 @@ def _as_answer(result: Any) -> dict[str, Any]:
 
 
 def _failed(error: Exception) -> dict[str, Any]:
-    return {"status": "error", "reason": f"{type(error).__name__}: {error}"}
+    """Tell the agent, and so the row, what failed; an `execute` may talk with real systems."""
+    return {"status": "error", "reason": shown_error(error)}

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from whileai_core import jsonio
 from whileai_core.gate import fields
 from whileai_core.gate.http import Json, JsonResponse, gate_of, keyed, read_json
-from whileai_core.gate.store import register_agent
+from whileai_core.gate.store import FAILED, register_agent
 from whileai_core.gate.tables import Agent, Dataset, Part
 from whileai_core.gate.views import agent_record
 
@@ -80,7 +80,9 @@ async def _records(session: AsyncSession, account: str, agents: list[Agent]) -> 
     slugs = [agent.slug for agent in agents]
     mine = Dataset.account_id == account, Dataset.agent.in_(slugs)
     sets: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(fields.PURPOSES, 0))
-    grouped = select(Dataset.agent, Dataset.purpose, func.count()).where(*mine)
+    grouped = select(Dataset.agent, Dataset.purpose, func.count()).where(
+        *mine, Dataset.status != FAILED
+    )
     for slug, purpose, count in await session.execute(
         grouped.group_by(Dataset.agent, Dataset.purpose)
     ):
