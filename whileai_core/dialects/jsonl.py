@@ -6,7 +6,7 @@ by themselves take the long way.
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from whileai_core import jsonio
@@ -30,11 +30,13 @@ _AROUND_VALUES = b" \t\r\n\f\v\x1e,"
 
 def lines_items(lines: Lines) -> Iterator[Item]:
     """Yield what the lines of one source are."""
-    first = next(lines.blocks, None)
-    if first is None:
+    first = list(islice(lines.blocks, 2))  # the last line may come in a block of its own
+    if not first:
         return
-    pieces = chain((first,), lines.blocks)
-    head = _parsed_head(first.lines) if isinstance(first, LineBlock) else []
+    pieces = chain(first, lines.blocks)
+    head = _parsed_head(
+        [line for part in first if isinstance(part, LineBlock) for line in part.lines]
+    )
     together = joint_items(lines.source, head, _records(lines.source, pieces))
     if together is not None:
         yield from together

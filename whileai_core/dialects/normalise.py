@@ -48,6 +48,11 @@ _PROMPTS = (
     "inputs",
     "request",
     "problem",
+    "request_body",
+    "full_request",
+    "modelInput",
+    "responses_create_params",
+    "user_message",
 )
 _FINALS = (
     "final_text",
@@ -60,7 +65,15 @@ _FINALS = (
     "reply",
     "final_answer",
     "final_output",
+    "response_body",
+    "full_response",
+    "modelOutput",
+    "actual_output",
+    "output_message",
 )
+# What the JSON text of a request and of a provider's reply has in it.
+_REQUEST_MARKS = ('"role"', '"contents"')
+_REPLY_MARKS = ('"choices"', '"candidates"', '"output_text"', '"stop_reason"')
 _ARGUMENTS = ("input", "args", "parameters", "tool_input", "action_input")
 _RESULTS = ("output", "response", "observation")
 _STEP_KEYS = ("tool", "user", "text")
@@ -177,8 +190,8 @@ def is_canonical(row: Row) -> bool:
 
 
 def _fill(row: Row, owned: bool) -> None:
-    asked = _structured(row, _PROMPTS)
-    answered = _structured(row, _FINALS)
+    asked = _structured(row, _PROMPTS, _REQUEST_MARKS)
+    answered = _structured(row, _finals(row), _REPLY_MARKS)
     steps = _steps(row, owned, answered)
     if steps is None:
         steps = steps_from_events(_joined(asked, answered) or events_of(row))
@@ -187,12 +200,28 @@ def _fill(row: Row, owned: bool) -> None:
     row["final_text"] = _final_text(row, steps, answered)
 
 
-def _structured(row: Row, keys: tuple[str, ...]) -> list[Event]:
-    """Return what the first filled one of these keys says, if it holds messages."""
+def _finals(row: Row) -> tuple[str, ...]:
+    """Return where a reply may stand, most telling first.
+
+    Beside a rollout (`completion`, as messages) what else sounds like a reply is the reference.
+    """
+    rolled_out = isinstance(row.get("completion"), list) and bool(events_of(row["completion"]))
+    return ("completion", *_FINALS) if rolled_out else _FINALS
+
+
+def _structured(row: Row, keys: tuple[str, ...], marks: tuple[str, ...]) -> list[Event]:
+    """Return what the first filled one of these keys says, if it holds messages.
+
+    Logs and tables hold them as JSON text, which has one of the marks in it.
+    """
     for key in keys:
         value = row.get(key)
-        if value and not (isinstance(value, str) and not value.strip()):
-            return events_of(value) if isinstance(value, list | dict) else []
+        if not value or (isinstance(value, str) and not value.strip()):
+            continue
+        if isinstance(value, str):
+            is_json = value.lstrip()[:1] in ("{", "[") and any(mark in value for mark in marks)
+            return events_of(value) if is_json else []
+        return events_of(value) if isinstance(value, list | dict) else []
     return []
 
 
@@ -285,26 +314,23 @@ def _instructed(row: Row) -> str:
 
 
 def _asked_text(value: object, asked: list[Event]) -> str:
+    if asked and value:
+        said = next((e.text for e in asked if isinstance(e, Ask) and e.text.strip()), "")
+        return said if said or not isinstance(value, str) else value
     if type(value) is str:
         return value
-    if isinstance(value, list | dict):
-        if asked:
-            return next((e.text for e in asked if isinstance(e, Ask) and e.text.strip()), "")
-        return text_in(value)
-    return str(value)
+    return text_in(value) if isinstance(value, list | dict) else str(value)
 
 
 def _final_text(row: Row, steps: list[Step], answered: list[Event]) -> str:
-    for key in _FINALS:
+    for key in _finals(row):
         value = row.get(key)
         if not value:
             continue
-        if type(value) is str:
-            return value
-        if not isinstance(value, list | dict):
+        if not isinstance(value, str | list | dict):
             return str(value)
-        if not answered:
-            return text_in(value)
+        if not answered or (isinstance(value, str) and not value.strip()):
+            return value if isinstance(value, str) else text_in(value)
         said = [event.text for event in answered if isinstance(event, Say)]
         return said[-1] if said else ""
     for step in reversed(steps):

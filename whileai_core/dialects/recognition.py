@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from whileai_core import jsonio
 from whileai_core.dialects.normalise import as_row, is_canonical, is_chat, normalise
-from whileai_core.dialects.shapes import holds_messages
+from whileai_core.dialects.shapes import (
+    conversations_among,
+    conversations_inside,
+    holds_messages,
+    holds_wrapped_messages,
+    records_in,
+    wrapped_message,
+)
 from whileai_core.rows import Row
 from whileai_core.sources.items import Ignored, Origin, Record, Reject
 from whileai_core.sources.limits import cut, raw_text
@@ -26,6 +33,7 @@ if TYPE_CHECKING:
 
 HEAD_RECORDS = 8  # of a file, shown to the session dialects
 _DEEPEST_LIST = 4
+_ABOUT = ("id", "title", "name", "model", "created_at")
 _CONVERSATION_IDS = (
     "conversation_id",
     "conversationId",
@@ -96,7 +104,12 @@ def joint_items(
     session = registry.session_dialect(head)
     if session is not None:
         return _session_items(source, records, session)
-    return _conversation_items(source, records) if holds_messages(head) else None
+    if holds_messages(head) or holds_wrapped_messages(head):
+        return _conversation_items(source, records)
+    rest = head[1:]
+    if len(rest) > 1 and (holds_messages(rest) or holds_wrapped_messages(rest)):
+        return _headed_items(source, records)
+    return None
 
 
 def _session_items(
@@ -116,12 +129,24 @@ def _session_items(
     yield from rejects
 
 
+def _headed_items(source: str, records: Iterable[Record | Reject]) -> Iterator[Item]:
+    """Yield the conversation of a file whose first record is about the messages that follow."""
+    listed = iter(records)
+    for piece in listed:
+        if isinstance(piece, Record):
+            yield Ignored("no_conversation", piece.origin)
+            break
+        yield piece
+    yield from _conversation_items(source, listed)
+
+
 def _conversation_items(source: str, records: Iterable[Record | Reject]) -> Iterator[Item]:
     """Yield the conversations of a source whose records are messages: one, or one for each id."""
     conversations: dict[object, list[Any]] = {}
     for piece in records:
         if isinstance(piece, Record):
-            conversations.setdefault(_conversation_id(piece.value), []).append(piece.value)
+            message = wrapped_message(piece.value) or piece.value
+            conversations.setdefault(_conversation_id(piece.value), []).append(message)
         else:
             yield piece
     for identity, messages in conversations.items():
@@ -165,7 +190,54 @@ def record_items(
         if found is not None:
             yield from found
             return
-    yield from _normalised(record, owned=owned, exact=exact)
+        several = conversations_among(value) if depth else None
+        if several is not None:
+            yield from _contained_items(several, origin, depth=depth)
+            return
+    yield from _normalised(record, owned=owned, exact=exact, depth=depth)
+
+
+def _contained_items(items: list[Any], origin: Origin, *, depth: int) -> Iterator[Item]:
+    """Yield what the items of a list inside a record are, looking at them together."""
+    records = [Record(item, origin) for item in items]
+    together = joint_items(origin.source, items[:HEAD_RECORDS], records)
+    if together is not None:
+        yield from together
+        return
+    for record in records:
+        yield from record_items(record, owned=False, depth=depth - 1)
+
+
+def _inner_items(value: object, origin: Origin, *, depth: int) -> list[Item]:
+    """Return what is inside a record that is no conversation itself: records, or messages."""
+    if not isinstance(value, dict) or not depth:
+        return []
+    for items in records_in(value):
+        found = list(_contained_items(items, origin, depth=depth))
+        if any(isinstance(item, SpanItem) or _says_something(item) for item in found):
+            return found
+    inside = conversations_inside(value)
+    found = []
+    for place in inside:
+        row = _about(place.holder) | {"messages": place.messages}
+        if len(inside) > 1 and place.named:
+            row["conversation_id"] = place.key
+        found += _normalised(Record(row, origin), owned=True, exact=False)
+    return found
+
+
+def _says_something(item: Item) -> bool:
+    if not isinstance(item, RowItem):
+        return False
+    row = item.row
+    return bool(row["prompt"] or row["final_text"]) or any("tool" in step for step in row["steps"])
+
+
+def _about(holder: dict[str, Any]) -> Row:
+    """Return what an object says about the messages it holds."""
+    row: Row = {key: holder[key] for key in _ABOUT if isinstance(holder.get(key), str | int)}
+    identity = _conversation_id(holder)
+    return row if identity is None else row | {"conversation_id": identity}
 
 
 def _dialect_items(record: Record) -> Iterator[Item] | None:
@@ -198,7 +270,7 @@ def _span_items(pieces: Iterator[Span | Reject | Ignored], origin: Origin) -> It
         yield piece if isinstance(piece, Reject | Ignored) else SpanItem(piece, origin)
 
 
-def _normalised(record: Record, *, owned: bool, exact: bool) -> Iterator[Item]:
+def _normalised(record: Record, *, owned: bool, exact: bool, depth: int = 0) -> Iterator[Item]:
     value, origin, text = record
     try:
         if owned and type(value) is dict:
@@ -211,6 +283,10 @@ def _normalised(record: Record, *, owned: bool, exact: bool) -> Iterator[Item]:
         yield Reject("too_deep", "nested deeper than can be read", origin, _raw(record))
         return
     if row is None:
+        inside = _inner_items(value, origin, depth=depth)
+        if inside:
+            yield from inside
+            return
         detail = "neither an ask nor steps were found in it"
         yield Reject("no_signal", detail, origin, _raw(record))
     else:

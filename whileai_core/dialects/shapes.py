@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whileai_core import jsonio
+from whileai_core.dialects.events import Ask, Call, Say
 from whileai_core.dialects.messages import events_of, is_message
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 # Keys under which an object carries the text it stands for.
 _TEXTS = (
@@ -28,6 +29,28 @@ _TEXTS = (
     "value",
 )
 _DEEPEST = 4
+# Keys under which stores, pages and reports hold many records.
+_CONTAINERS = (
+    "data", "items", "results", "records", "rows", "logs", "entries", "requests", "responses",
+    "examples", "samples", "conversations", "chats", "sessions", "threads", "traces", "runs",
+    "calls", "events", "test_cases", "testCases",
+)  # fmt: skip
+_MESSAGE_LISTS = ("messages", "conversation", "conversations", "turns", "history", "chat_messages")
+_DEEPEST_STATE = 6
+_MOST_OBJECTS = 2000  # looked at in search of messages
+
+
+class Inner(NamedTuple):
+    """Messages found inside an object: what holds them, under which key, and if that is a name."""
+
+    holder: dict[str, Any]
+    key: str
+    messages: list[Any]
+
+    @property
+    def named(self) -> bool:
+        """Whether the key is the conversation's own, not what such lists are called."""
+        return self.key not in _MESSAGE_LISTS
 
 
 def decoded_list(value: object) -> list[Any] | None:
@@ -47,6 +70,89 @@ def holds_messages(values: Sequence[object]) -> bool:
     """Tell whether a list consists of messages, as far as its first few tell."""
     head = values[:3]
     return bool(head) and all(map(is_message, head)) and bool(events_of(list(values[:8])))
+
+
+def wrapped_message(value: object) -> dict[str, Any] | None:
+    """Return the one message an object wraps beside what is known about it, else None."""
+    inner = value.get("message") if isinstance(value, dict) and not is_message(value) else None
+    return inner if is_message(inner) else None
+
+
+def holds_wrapped_messages(values: Sequence[object]) -> bool:
+    """Tell whether a list consists of wrapped messages of which some ask and others answer.
+
+    Many replies, each wrapped, are not one conversation.
+    """
+    inner = [wrapped_message(value) for value in values]
+    return all(inner) and _is_two_sided(inner)
+
+
+def records_in(value: dict[str, Any]) -> Iterator[list[Any]]:
+    """Yield the lists in an object whose items may be records of their own."""
+    for key in _CONTAINERS:
+        items = value.get(key)
+        if isinstance(items, list) and items and isinstance(items[0], dict):
+            yield items
+
+
+def conversations_among(value: dict[str, Any]) -> list[Any] | None:
+    """Return the items of a list of conversations, which joined would read as one; else None."""
+    for key in _CONTAINERS:
+        items = value.get(key)
+        if isinstance(items, list) and items and all(map(_is_conversation, items[:3])):
+            return items
+    return None
+
+
+def _is_conversation(item: object) -> bool:
+    if not isinstance(item, dict) or is_message(item):
+        return False
+    lists = (item.get(key) for key in _MESSAGE_LISTS)
+    return any(isinstance(found, list) and holds_messages(found) for found in lists)
+
+
+def conversations_inside(value: dict[str, Any]) -> list[Inner]:
+    """Return the message lists nearest to the top of a nested object, all of the same depth.
+
+    States of agents and of stores keep them under keys of their own; deeper lists repeat them.
+    """
+    level: list[dict[str, Any]] = [value]
+    looked_at = 0
+    for _ in range(_DEEPEST_STATE):
+        found = [inner for holder in level for inner in _conversations_of(holder)]
+        below = [inner for holder in level for inner in _objects_of(holder)]
+        looked_at += len(below)
+        if found or looked_at > _MOST_OBJECTS:
+            return found
+        level = below
+    return []
+
+
+def _conversations_of(holder: dict[str, Any]) -> list[Inner]:
+    """Return the one conversation an object holds, or all of them if it holds nothing else.
+
+    Two lists among other things are two views of one conversation, or alternatives of it.
+    """
+    found = [
+        Inner(holder, key, value)
+        for key, value in holder.items()
+        if isinstance(value, list) and holds_messages(value) and _is_two_sided(value)
+    ]
+    named = len(found) == len(holder) and all(inner.named for inner in found)
+    return found if len(found) == 1 or named else []
+
+
+def _is_two_sided(messages: list[Any]) -> bool:
+    events = events_of(messages)
+    asked = any(isinstance(event, Ask) for event in events)
+    return asked and any(isinstance(event, Say | Call) for event in events)
+
+
+def _objects_of(holder: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for value in holder.values():
+        for inner in value if isinstance(value, list) else [value]:
+            if isinstance(inner, dict):
+                yield inner
 
 
 def text_in(value: object, depth: int = _DEEPEST) -> str:

@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING, Any
 from whileai_core import jsonio
 from whileai_core.dialects.messages import (
     autogen,
+    autogen_chats,
+    haystack,
     langchain,
     letta,
+    microsoft,
     openai_chat,
+    pydantic_ai,
     responses,
     sharegpt,
 )
@@ -26,8 +30,11 @@ if TYPE_CHECKING:
 _DEEPEST_ENVELOPE = 8
 # Keys of which a message has one at least, so that a list of people with roles is none.
 _SPEECH = frozenset(
-    {"content", "parts", "text", "tool_calls", "function_call", "refusal", "data", "kwargs"}
-)
+    {
+        "content", "parts", "blocks", "contents", "items", "text", "tool_calls", "toolCalls",
+        "function_call", "refusal", "data", "kwargs",
+    }
+)  # fmt: skip
 
 
 def events_of(messages: object, *, joiner: str = "\n") -> list[Event]:
@@ -52,6 +59,9 @@ def is_message(value: object) -> bool:
         or (langchain.matches(value) and not _SPEECH.isdisjoint(value))
         or autogen.matches(value)
         or letta.matches(value)
+        or pydantic_ai.matches(value)
+        or haystack.without_marks(value) is not None
+        or microsoft.with_small_keys(value) is not None
     )
 
 
@@ -63,7 +73,8 @@ def _events(value: object, joiner: str, depth: int) -> list[Event]:
     if isinstance(value, list | tuple):
         if _is_pair(value):
             return _object_events({"role": value[0], "content": value[1]}, joiner, depth)
-        return [event for item in value for event in _events(item, joiner, depth - 1)]
+        usual = autogen_chats.usual_messages(value) if isinstance(value, list) else None
+        return [event for item in usual or value for event in _events(item, joiner, depth - 1)]
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             decoded = jsonio.loads(value)
@@ -86,6 +97,11 @@ def _object_events(value: dict[str, Any], joiner: str, depth: int) -> list[Event
         return autogen.events(value, joiner)
     if letta.matches(value):
         return letta.events(value, joiner)
+    if pydantic_ai.matches(value):
+        return pydantic_ai.events(value, joiner)
+    renamed = haystack.without_marks(value) or microsoft.with_small_keys(value)
+    if renamed is not None:
+        return _object_events(renamed, joiner, depth)
     inner = inner_messages(value)
     return [] if inner is None or depth == 0 else _events(inner, joiner, depth - 1)
 

@@ -35,6 +35,14 @@ def block_events(block: dict[str, Any]) -> list[Event] | None:
     return None
 
 
+def invocations_of(message: dict[str, Any]) -> list[Event]:
+    """Return the calls of a message without `parts` (version 3); its text came after them."""
+    listed = message.get("toolInvocations")
+    if not isinstance(listed, list) or message.get("parts"):
+        return []
+    return [event for part in listed if isinstance(part, dict) for event in _both(part)]
+
+
 def _both(part: dict[str, Any]) -> list[Event]:
     answered = any(part.get(key) is not None for key in ("result", "output", "errorText"))
     return [_call(part), _result(part)] if answered else [_call(part)]

@@ -11,6 +11,10 @@ from whileai_core.dialects.messages import (
     bedrock,
     gemini,
     genai_parts,
+    goose,
+    haystack,
+    llama_index,
+    microsoft,
     responses,
 )
 from whileai_core.dialects.messages.values import block_text
@@ -26,7 +30,11 @@ _READERS: tuple[Callable[[dict[str, Any]], list[Event] | None], ...] = (
     responses.item_events,
     ai_sdk.block_events,
     gemini.block_events,
+    goose.block_events,
     bedrock.block_events,
+    haystack.block_events,
+    llama_index.block_events,
+    microsoft.block_events,
 )
 
 

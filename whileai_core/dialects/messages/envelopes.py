@@ -28,6 +28,9 @@ def inner_messages(value: dict[str, Any]) -> list[Any] | None:
         found = value.get(key)
         if isinstance(found, dict):
             return [found]
+    given = value.get("input")
+    if isinstance(given, list) and given and isinstance(given[0], dict):
+        return given
     output = value.get("output")
     if isinstance(output, list) and output and isinstance(output[0], dict):
         return output

@@ -30,11 +30,7 @@ def events(message: dict[str, Any], joiner: str = "\n") -> list[Event]:
     body = message.get("kwargs") if _is_serialised(message) else message.get("data", message)
     if role is None or not isinstance(body, dict):
         return []
-    found = openai_chat.events_as(role, body, joiner)
-    more = body.get("additional_kwargs")
-    if role == "assistant" and isinstance(more, dict) and not openai_chat.calls_of(body):
-        found += openai_chat.calls_of(more)
-    return found
+    return openai_chat.events_as(role, body, joiner)
 
 
 def _is_serialised(message: dict[str, Any]) -> bool:

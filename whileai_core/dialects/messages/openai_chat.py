@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from whileai_core.dialects.events import Ask, Call, Event, Instruct, Result
-from whileai_core.dialects.messages import blocks, tagged
+from whileai_core.dialects.events import Call, Event, Instruct, Result
+from whileai_core.dialects.messages import ai_sdk, blocks, tagged
 from whileai_core.dialects.messages.roles import Role, role_of
 from whileai_core.dialects.messages.values import (
     answer_of,
@@ -21,7 +21,9 @@ from whileai_core.dialects.messages.values import (
     text_of,
 )
 
-_CONTENT = ("content", "parts", "text", "value", "message")
+_CONTENT = ("content", "parts", "blocks", "contents", "items", "text", "value", "message")
+_CALL_LISTS = ("tool_calls", "toolCalls")
+_CALL_IDS = ("tool_call_id", "tool_use_id", "call_id", "toolCallId")
 
 
 def matches(message: dict[str, Any]) -> bool:
@@ -47,7 +49,7 @@ def events_as(role: Role, message: dict[str, Any], joiner: str) -> list[Event]:
     if role == "assistant":
         if not found and not isinstance(content, str):
             found = _text_events(role, _spoken_otherwise(message))
-        found += calls_of(message)
+        return ai_sdk.invocations_of(message) + found + calls_of(message)
     return found
 
 
@@ -62,7 +64,7 @@ def _content(message: dict[str, Any]) -> object:
 
 def _text_events(role: Role, text: str) -> list[Event]:
     if role == "user":
-        return [Ask(text)]
+        return tagged.user_events(text)
     if not text:
         return []
     return tagged.assistant_events(text) if role == "assistant" else [Instruct(text)]
@@ -77,18 +79,25 @@ def _spoken_otherwise(message: dict[str, Any]) -> str:
 
 
 def calls_of(message: dict[str, Any]) -> list[Event]:
-    """Return the calls in `tool_calls`, else the one in the older `function_call`."""
-    entries = message.get("tool_calls")
-    if isinstance(entries, list) and entries:
-        return [event for entry in entries if (event := _call(entry)) is not None]
+    """Return the calls in `tool_calls`, else the one in the older `function_call`.
+
+    LangChain and LlamaIndex keep what came from the provider under `additional_kwargs`.
+    """
+    for key in _CALL_LISTS:
+        entries = message.get(key)
+        if isinstance(entries, list) and entries:
+            return [event for entry in entries if (event := _call(entry)) is not None]
     legacy = message.get("function_call")
     if isinstance(legacy, dict):
         return [Call(name_of(legacy.get("name")), arguments_of(legacy.get("arguments")))]
-    return []
+    more = message.get("additional_kwargs")
+    return calls_of(more) if isinstance(more, dict) else []
 
 
 def _call(entry: object) -> Call | None:
-    if not isinstance(entry, dict):
+    if isinstance(entry, str):  # one call as JSON text, so that a table has one column type
+        entry = arguments_of(entry)
+    if not isinstance(entry, dict) or not entry:
         return None
     identity = text_id(first(entry, ("id", "tool_call_id", "call_id")))
     custom = entry.get("custom")
@@ -115,13 +124,19 @@ def _tool_events(message: dict[str, Any], content: object) -> list[Event]:
     if values is not None:
         return [Result(value, identity, name or own_name) for own_name, value in values]
     value = answer_of(content)
+    named = tagged.named_results(value)
+    if named:
+        return [Result(answer, None, own_name) for own_name, answer in named]
     if _failed(message):
         value = error_result(value, content)
     return [Result(value, identity, name)]
 
 
 def _answered_call(message: dict[str, Any]) -> str | None:
-    identity = first(message, ("tool_call_id", "tool_use_id", "call_id"))
+    identity = first(message, _CALL_IDS)
+    more = message.get("additional_kwargs")
+    if identity is None and isinstance(more, dict):
+        identity = first(more, _CALL_IDS)
     if identity is None:
         several = message.get("tool_call_ids")
         identity = several[0] if isinstance(several, list) and len(several) == 1 else None

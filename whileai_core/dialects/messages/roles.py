@@ -10,6 +10,7 @@ _ROLES: dict[str, Role] = {
     "user": "user",
     "human": "user",
     "customer": "user",
+    "prompter": "user",
     "assistant": "assistant",
     "ai": "assistant",
     "gpt": "assistant",
@@ -32,7 +33,12 @@ _ROLES: dict[str, Role] = {
 
 
 def role_of(value: object) -> Role | None:
-    """Return the role a producer's word for it means; None for every other word."""
+    """Return the role a producer's word for it means; None for every other word.
+
+    The word may be the printed name of an enum's member, or stand in an object of its own.
+    """
+    if isinstance(value, dict):
+        value = value.get("value") or value.get("label") or value.get("Label")
     if not isinstance(value, str):
         return None
-    return _ROLES.get(value) or _ROLES.get(value.strip().lower())
+    return _ROLES.get(value) or _ROLES.get(value.strip().lower().rpartition(".")[2])

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 # Content blocks that are text. Everything else (images, files, reasoning) says nothing a row keeps.
 TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
+_OTHER_KINDS = ("block_type", "content_type", "$type")  # of frameworks that do not say `type`
+_OTHER_TEXTS = ("content", "Text")
 _JSON_STARTS = frozenset('{["-0123456789tfn')
 _LONGEST_PYTHON_LITERAL = 100_000
 
@@ -40,11 +42,19 @@ def block_text(block: object) -> str:
     if not isinstance(block, dict) or block.get("thought") is True:
         return ""
     kind = block.get("type")
+    if kind is None and not _is_other_text(first(block, _OTHER_KINDS)):
+        return ""
     if kind == "refusal":
         return _plain_text(block.get("refusal"))
     if kind is None or kind in TEXT_BLOCKS:
-        return _plain_text(block.get("text")) or _plain_text(block.get("content"))
+        return _plain_text(block.get("text")) or _plain_text(first(block, _OTHER_TEXTS))
     return ""
+
+
+def _is_other_text(kind: object) -> bool:
+    if not isinstance(kind, str):
+        return kind is None
+    return kind.lower() in ("text", "textcontent") or kind.startswith("text/")
 
 
 def _plain_text(value: object) -> str:

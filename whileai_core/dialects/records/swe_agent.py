@@ -7,6 +7,7 @@ with the outcome (`target`, `resolved`) beside them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from whileai_core.dialects.events import Ask, Call, Event, Instruct, Result, Say
@@ -33,6 +34,7 @@ _COMMANDS = frozenset({
     "scroll_down", "scroll_up", "search_dir", "search_file", "str_replace_editor", "submit",
     "view_image",
 })  # fmt: skip
+_FENCED = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
 _OUTCOMES = ("target", "resolved")
 
 
@@ -63,10 +65,10 @@ def _row(record: Object) -> Row | None:
         model=text(first(record, ("model", "model_name"))),
         exit_status=first(info, ("exit_status",)) or first(record, ("exit_status",)),
         usage=usage(stats.get("tokens_sent"), stats.get("tokens_received")),
-        conversation_id=text_id(first(record, ("traj_id", "run_id"))),
+        conversation_id=text_id(first(record, ("traj_id", "trajectory_id", "run_id"))),
     )
     for outcome in _OUTCOMES:
-        if isinstance(record.get(outcome), bool):
+        if labels.binary(record.get(outcome)) is not None:
             labels.grade(row, record[outcome], outcome)
     return row_from_events(_events(record), extra=row)
 
@@ -92,16 +94,39 @@ def _from_messages(history: Iterable[Object]) -> list[Event]:
             events += _action(message, action)
             acted = True
         elif acted and message.get("role") == "user":
-            events.append(Result(_said(message)))
+            events.append(_observed(message))
             acted = False
         else:
-            events += events_of([message])
+            found = _in_text(message) or events_of([message])
+            acted = not message.get("tool_calls") and _acts(found)
+            events += found
     return events
 
 
-def _said(message: Object) -> str:
-    asks = [event.text for event in events_of([message]) if isinstance(event, Ask)]
-    return "\n".join(asks)
+def _observed(message: Object) -> Event:
+    """Return the result in the user's place, without the word that announces it."""
+    for event in events_of([message]):
+        if isinstance(event, Result):
+            return event
+        if isinstance(event, Ask):
+            return Result(event.text.removeprefix("OBSERVATION:").strip("\n"))
+    return Result(None)
+
+
+def _acts(events: list[Event]) -> bool:
+    return any(isinstance(event, Call) for event in events)
+
+
+def _in_text(message: Object) -> list[Event]:
+    """Read the command of datasets that keep what the model wrote and no more, under `text`."""
+    said = text(message.get("text"))
+    if message.get("role") not in ("ai", "assistant") or not said:
+        return []
+    commands = list(_FENCED.finditer(said))
+    if not commands:
+        return []
+    thought = said[: commands[-1].start()].strip()
+    return _action({"thought": thought}, commands[-1][1])
 
 
 def _from_steps(steps: list[Object]) -> list[Event]:
