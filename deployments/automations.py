@@ -25,7 +25,8 @@ from prefect.events import (
 
 from tasks.night import GATE_REFUSED
 
-# A run says every three minutes that it lives; three silent turns are a dead one.
+# A run says every three minutes that it lives; three silent turns are a dead one. One that is
+# killed as it begins has not said anything yet, but the server knows that it is Running.
 SILENCE = timedelta(seconds=540)
 
 FLOWS = ["nightly", "hill-climb", "climb-round", "hub-publish", "hub-import"]
@@ -59,7 +60,7 @@ def standing(publishing: Sequence[UUID]) -> list[AutomationCore]:
         "and keep the next night from starting.",
         trigger=EventTrigger(
             posture=Posture.Proactive,
-            after={"prefect.flow-run.heartbeat"},
+            after={"prefect.flow-run.Running", "prefect.flow-run.heartbeat"},
             expect={"prefect.flow-run.*"},
             match=_EVERY_RUN,
             match_related=_OF_OUR_FLOWS,

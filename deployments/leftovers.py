@@ -1,4 +1,4 @@
-"""Runs of this machine that a stop or a power cut left behind: Running, with no process.
+"""Runs of this machine that a stop or a power cut left behind: begun, with no process.
 
 Until they are Crashed they hold the slot of their deployment, and the next run is cancelled.
 """
@@ -44,8 +44,7 @@ async def crash_leftovers(pool: str, worker: str) -> int:
         if any(other.name != worker for other in workers):
             return 0
         for run in await client.read_flow_runs(flow_run_filter=_GOING):
-            pid = run.infrastructure_pid or ""
-            if run.work_pool_name == pool and pid.isdecimal() and not _is_there(int(pid)):
+            if run.work_pool_name == pool and _is_left(run.infrastructure_pid):
                 await client.set_flow_run_state(run.id, _gone(), force=True)
                 crashed += 1
     return crashed
@@ -53,6 +52,11 @@ async def crash_leftovers(pool: str, worker: str) -> int:
 
 def _gone() -> State[Any]:
     return Crashed(message="Its process has ended. Run it again: nothing is taken twice.")
+
+
+def _is_left(pid: str | None) -> bool:
+    """Whether no process is behind a run; one that was cut off before its start has no pid."""
+    return not pid or (pid.isdecimal() and not _is_there(int(pid)))
 
 
 def _is_there(pid: int) -> bool:

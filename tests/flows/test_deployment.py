@@ -33,22 +33,21 @@ def automations(served):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def silent_run(served):
-    """A run that said it lives, and then nothing; ten seconds stand for nine minutes."""
+def silent_runs(served):
+    """Runs that begin, or say that they live, and then nothing; seconds stand for minutes."""
     flow = served.post("flows/", {"name": "nightly"})["id"]
-    run = served.post("flow_runs/", {"flow_id": flow, "state": {"type": "RUNNING"}})
+    begins, lives = (served.post("flow_runs/", {"flow_id": flow})["id"] for _ in range(2))
     automation = automations(served)["whileai: a run that fell silent has crashed"]
-    trigger = automation["trigger"] | {
-        "within": 10,
-        "match": {"prefect.resource.id": f"prefect.flow-run.{run['id']}"},
-    }
+    match = {"prefect.resource.id": [f"prefect.flow-run.{run}" for run in (begins, lives)]}
+    trigger = automation["trigger"] | {"within": 10, "match": match}
     sooner = {"name": "sooner", "trigger": trigger, "actions": automation["actions"]}
     served.post("automations/", sooner)
+    served.post(f"flow_runs/{begins}/set_state", {"state": {"type": "RUNNING"}, "force": True})
     heartbeat = {
         "id": str(uuid4()),
         "occurred": datetime.now(UTC).isoformat(),
         "event": "prefect.flow-run.heartbeat",
-        "resource": {"prefect.resource.id": f"prefect.flow-run.{run['id']}"},
+        "resource": {"prefect.resource.id": f"prefect.flow-run.{lives}"},
         "related": [
             {
                 "prefect.resource.id": f"prefect.flow.{flow}",
@@ -58,7 +57,7 @@ def silent_run(served):
         ],
     }
     served.ask("POST", "events", [heartbeat])
-    return run["id"]
+    return begins, lives
 
 
 def test_prefects_data_are_under_our_home_whatever_prefect_there_is_beside_it(served):
@@ -113,9 +112,10 @@ def test_a_worker_runs_a_night_that_says_whose_it_is_and_links_its_pages(served,
     assert len(lines) < 30
 
 
-def test_a_run_that_fell_silent_has_crashed(served, silent_run):
-    state = served.wait(lambda: served.ended(silent_run))["state"]
-    assert (state["type"], state["message"][:15]) == ("CRASHED", "No sign of life")
+def test_a_run_that_fell_silent_has_crashed(served, silent_runs):
+    for run in silent_runs:
+        state = served.wait(lambda run=run: served.ended(run))["state"]
+        assert (state["type"], state["message"][:15]) == ("CRASHED", "No sign of life")
 
 
 def test_a_night_of_an_agent_is_scheduled_and_what_people_set_outlives_registering(served):
@@ -226,18 +226,23 @@ def test_notifications_are_there_once_a_block_is_named_and_none_twice(served):
     assert {f"whileai: tell of {what}" for what in told} <= set(names)
 
 
-def test_what_a_stop_left_running_is_crashed_at_the_next_start(served):
+def test_what_a_stop_left_behind_is_crashed_at_the_next_start(served):
     deployment = served.get("deployments/name/hub-import/import")["id"]
-    left = served.post(
-        f"deployments/{deployment}/create_flow_run",
-        {"parameters": {"repo": "a/b"}, "state": {"type": "RUNNING"}},
-    )["id"]
-    served.patch(f"flow_runs/{left}", {"infrastructure_pid": str(2**30)})
+
+    def left(kind, pid):
+        body = {"parameters": {"repo": "a/b"}, "state": {"type": kind}}
+        run = served.post(f"deployments/{deployment}/create_flow_run", body)["id"]
+        served.patch(f"flow_runs/{run}", {"infrastructure_pid": pid})
+        return run
+
+    # One was killed at work, the other before its process began.
+    runs = [left("RUNNING", str(2**30)), left("PENDING", None)]
     code = "from deployments.leftovers import main; main('local', 'serve')"
     environment = served.environment | {"PREFECT_API_URL": served.api}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=100)
-    state = served.ended(left)["state"]
-    assert (state["type"], "Run it again" in state["message"]) == ("CRASHED", True)
+    for run in runs:
+        state = served.ended(run)["state"]
+        assert (state["type"], "Run it again" in state["message"]) == ("CRASHED", True)
 
 
 def test_what_dies_is_started_again(served):
