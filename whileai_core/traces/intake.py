@@ -6,7 +6,8 @@ other key names) are read by the dialects, one at a time, so that none is counte
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,14 @@ if TYPE_CHECKING:
     from whileai_core.rows import Row, Step
 
 
+_LOOKED_AT = 8
+_ROW_KEYS = frozenset({"prompt", "steps", "messages"})
+
+
 def items_of(source: object) -> Iterable[Any]:
     """Return the items of `source`; one object is one item, a path is read.
+
+    Items of which several make a row (spans, events of a session, messages) are put together.
 
     Raises:
         TypeError: `source` is nothing that holds items (None, a number).
@@ -24,25 +31,54 @@ def items_of(source: object) -> Iterable[Any]:
     if isinstance(source, dict) and ("prompt" in source or _read(source) is not None):
         return [source]
     if isinstance(source, str | bytes | Path | dict):
-        from whileai_core.dialects.load import load_traces
-
-        return load_traces(source)
+        return _loaded(source)
     if not isinstance(source, Iterable):
         raise TypeError(
             f"expected rows or an iterable of rows, got {type(source).__name__}; "
             "pass a list of row objects"
         )
-    return source
+    items: Iterable[Any] = source
+    if isinstance(source, list | tuple):
+        head = source[:_LOOKED_AT]
+    else:
+        items = iter(source)
+        head = list(islice(items, _LOOKED_AT))
+        items = chain(head, items)
+    return _loaded(items) if are_parts(head) or _are_messages(head) else items
+
+
+def are_parts(head: Sequence[Any]) -> bool:
+    """Tell from the first items whether they are spans, span batches or events of a session."""
+    first = next((item for item in head if type(item) is dict), None)
+    if first is None or not _ROW_KEYS.isdisjoint(first):
+        return False
+    from whileai_core.dialects import registry, spans
+
+    return spans.is_span_payload(first) or registry.session_dialect(list(head)) is not None
+
+
+def _are_messages(head: Sequence[Any]) -> bool:
+    from whileai_core.dialects.shapes import holds_messages
+
+    return bool(head) and type(head[0]) is dict and "role" in head[0] and holds_messages(head)
+
+
+def _loaded(source: object) -> list[Row]:
+    from whileai_core.dialects.load import load_traces
+
+    return load_traces(source)
 
 
 def as_schema_row(item: object) -> Row | None:
-    """Return `item` as a row of the schema, or None when it is no object.
+    """Return `item` as a row of the schema, or None when it is no object and no chat.
 
     Rows already in the schema are returned as they are, never copied. An object the dialects can
     make nothing of, or that is nested too deep for them, comes back as it is: a row with nothing
     in it but what it spells as the schema does.
     """
     if type(item) is not dict:
+        if isinstance(item, list | tuple):  # the messages of a conversation
+            return _read(item)
         if not isinstance(item, Mapping):
             return None
         item = dict(item)
@@ -59,7 +95,7 @@ def schema_step(step: Step) -> Step:
     return steps[0] if steps else step
 
 
-def _read(item: Row) -> Row | None:
+def _read(item: object) -> Row | None:
     from whileai_core.dialects.normalise import as_row
 
     try:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from whileai_core.errors import InputError
 from whileai_core.traces.copies import find_copies
-from whileai_core.traces.intake import as_schema_row
+from whileai_core.traces.intake import are_parts, as_schema_row, items_of
 from whileai_core.traces.values import plain_text
 
 DEFAULT_THRESHOLD = 0.9
@@ -113,11 +113,10 @@ def _check(
 
 
 def _items(given: object) -> list[Any]:
-    if isinstance(given, str | dict):
-        return [given]
     if not isinstance(given, Iterable):
         raise TypeError(f"expected rows or texts, got {type(given).__name__}")
-    return list(given)
+    items = [given] if isinstance(given, str | dict) else list(given)
+    return list(items_of(items)) if are_parts(items[:1]) else items
 
 
 def _sources(sources: object) -> _Sources:
@@ -136,9 +135,7 @@ def _sources(sources: object) -> _Sources:
 def _text_of(item: Any) -> str:
     if type(item) is str:
         return item.strip()
-    if isinstance(item, dict):
-        prompt = item.get("prompt")
-        if not prompt:
-            prompt = (as_schema_row(item) or {}).get("prompt")
-        return plain_text(prompt).strip()
-    return plain_text(item).strip()
+    if isinstance(item, dict) and item.get("prompt"):
+        return plain_text(item["prompt"]).strip()
+    row = as_schema_row(item)
+    return plain_text(item if row is None else row.get("prompt")).strip()
