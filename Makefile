@@ -42,13 +42,16 @@ serve: setup
 	@exec $(BIN)/whileai-pipelines serve $(SERVE_OPTIONS)
 
 test: SELECTED := -m "not slow"
+# Every test process loads the same modules; let the first keep them compiled for the others.
+test test-all: export PYTHONDONTWRITEBYTECODE :=
 test test-all: $(VENV)/.installed-dev
 	@sh .ci/programs
 	@PYTHON=$(BIN)/python sh .ci/sdk $(VENV)/sdk
 	@if [ -e $(VENV)/sdk/.installed ]; then \
 		export WHILEAI_TEST_SDK_PYTHON="$${WHILEAI_TEST_SDK_PYTHON:-$(CURDIR)/$(VENV)/sdk/bin/python}"; \
 	fi; \
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile $(SELECTED)
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadgroup --no-loadscope-reorder \
+		$(SELECTED)
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check $(SOURCES)

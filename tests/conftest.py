@@ -6,10 +6,12 @@ import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 from postgres_kit import Cluster, find_programs, running_cluster
+from xdist.scheduler import LoadGroupScheduling
 
 # A busy machine is no fault of the code under test.
 settings.register_profile("patient", deadline=None)
@@ -32,6 +34,25 @@ _UNSET = (
     "OPENAI_BASE_URL",
     "OLLAMA_HOST",
 )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Have one process run all that needs the Prefect server, whose start takes seconds."""
+    for item in items:
+        if "prefect_server" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("prefect"))
+
+
+class _ByServerAndFile(LoadGroupScheduling):
+    """Keep the tests of a group together, and those of a file that are in none."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return str(super()._split_scope(nodeid)).split("::", 1)[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadGroupScheduling:
+    return _ByServerAndFile(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 from datetime import date
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -24,9 +25,9 @@ import pytest
 from whileai_core import sync
 from whileai_core.errors import SettingsError, StoreError
 
-pytest.importorskip("moto.server", reason="the S3 server of the tests is not installed")
-pytest.importorskip("prefect_dask")
 pytestmark = [
+    pytest.mark.skipif(find_spec("moto") is None, reason="no S3 server for tests is installed"),
+    pytest.mark.skipif(find_spec("prefect_dask") is None, reason="prefect-dask is not installed"),
     pytest.mark.usefixtures("prefect_server"),
     pytest.mark.filterwarnings("ignore:holdout .* tasks:UserWarning"),
 ]

@@ -1,10 +1,10 @@
 import warnings
 
 import pytest
+import scipy  # its parts are loaded on use
 from hypothesis import given
 from hypothesis import strategies as st
 from rollouts import graded
-from scipy import stats
 
 from whileai_core.errors import InputError
 from whileai_core.quality import (
@@ -44,7 +44,7 @@ def test_size_with_student_quantiles_is_the_least_that_suffices(effect: float, k
     sd = (0.6 * 0.4 + min(1, 0.6 + effect) * (1 - min(1, 0.6 + effect))) / k
 
     def enough(n: int) -> bool:
-        quantiles = stats.t.ppf(0.975, n - 1) + stats.t.ppf(0.8, n - 1)
+        quantiles = scipy.stats.t.ppf(0.975, n - 1) + scipy.stats.t.ppf(0.8, n - 1)
         return bool(n >= quantiles**2 * sd / effect**2 * (1 - 1e-9))
 
     n = size["n_tasks_t"]

@@ -3,9 +3,9 @@ import random
 
 import numpy as np
 import pytest
+import scipy  # its parts are loaded on use
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from whileai_core.errors import InputError
 from whileai_core.quality import (
@@ -31,8 +31,8 @@ TASKS = st.lists(counts(8), min_size=1, max_size=40)
 @given(COUNTS)
 def test_wilson_agrees_with_scipy(pair: tuple[int, int]) -> None:
     passed, n = pair
-    judge = stats.binomtest(passed, n).proportion_ci(0.95, method="wilson")
-    ours = wilson_interval(passed, n, z=stats.norm.ppf(0.975))
+    judge = scipy.stats.binomtest(passed, n).proportion_ci(0.95, method="wilson")
+    ours = wilson_interval(passed, n, z=scipy.stats.norm.ppf(0.975))
     assert ours is not None
     assert ours.low == pytest.approx(judge.low, abs=1e-9)
     assert ours.high == pytest.approx(judge.high, abs=1e-9)
@@ -43,7 +43,7 @@ def test_jeffreys_agrees_with_scipy(pair: tuple[int, int]) -> None:
     passed, n = pair
     ours = jeffreys_interval(passed, n)
     assert ours is not None
-    beta = stats.beta(passed + 0.5, n - passed + 0.5)
+    beta = scipy.stats.beta(passed + 0.5, n - passed + 0.5)
     assert ours.low == pytest.approx(beta.ppf(0.025) if passed else 0.0, abs=1e-9)
     assert ours.high == pytest.approx(beta.ppf(0.975) if passed < n else 1.0, abs=1e-9)
 
@@ -66,7 +66,7 @@ def test_nothing_has_no_interval() -> None:
 
 def test_bootstrap_is_that_of_scipy_up_to_its_draws() -> None:
     values = [0.0, 0.25, 0.5, 0.75, 1.0] * 6
-    judge = stats.bootstrap(
+    judge = scipy.stats.bootstrap(
         (np.array(values),), np.mean, method="percentile", random_state=1, n_resamples=9999
     ).confidence_interval
     ours = bootstrap_interval(values)
@@ -174,7 +174,7 @@ def held(tasks: int, law: np.ndarray, truth: float, power: int = 1) -> float:
         )
         assert found is not None
         if found.low <= truth <= found.high:
-            share += stats.multinomial.pmf(ways, tasks, law)
+            share += scipy.stats.multinomial.pmf(ways, tasks, law)
     return share
 
 
@@ -186,14 +186,14 @@ def test_single_rollouts_are_covered_as_said(tasks: int, rate: float) -> None:
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
 def test_tasks_that_differ_are_covered_as_said(rate: float) -> None:
-    law = stats.betabinom(2, 4 * rate, 4 * (1 - rate)).pmf(range(3))
+    law = scipy.stats.betabinom(2, 4 * rate, 4 * (1 - rate)).pmf(range(3))
     assert 0.93 < held(20, law, rate) < 0.98
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
 def test_passing_twice_is_covered(rate: float) -> None:
-    beta = stats.beta(4 * rate, 4 * (1 - rate))
-    law = stats.betabinom(3, 4 * rate, 4 * (1 - rate)).pmf(range(4))
+    beta = scipy.stats.beta(4 * rate, 4 * (1 - rate))
+    law = scipy.stats.betabinom(3, 4 * rate, 4 * (1 - rate)).pmf(range(4))
     assert held(12, law, float(beta.moment(2)), power=2) > 0.93
 
 

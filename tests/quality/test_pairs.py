@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scipy import stats
+import scipy  # its parts are loaded on use
 
 from whileai_core.quality.pairs import paired_difference
 
@@ -28,7 +28,7 @@ def test_the_interval_is_students_where_tasks_differ():
     before = rows({f"t{n}": "0" * 20 for n in range(10)})
     after = rows({f"t{n}": "1" * 20 if n < 5 else "0" * 20 for n in range(10)})
     found = paired_difference(before, after)
-    judge = stats.ttest_rel([1.0] * 5 + [0.0] * 5, [0.0] * 10).confidence_interval()
+    judge = scipy.stats.ttest_rel([1.0] * 5 + [0.0] * 5, [0.0] * 10).confidence_interval()
     assert found["ci95"] == pytest.approx([judge.low, judge.high], abs=1e-9)
     assert found["separated"]
 
