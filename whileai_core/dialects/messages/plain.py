@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whileai_core.dialects.messages.tagged import is_told, may_call
+from whileai_core.dialects.messages.tagged import is_marked
 from whileai_core.dialects.messages.values import result_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 # Beside these keys others may change what a message says; so may names, of who speaks to whom.
 _ASK = frozenset({"role", "content", "id"})
 _AGENT = _ASK | {"tool_calls", "refusal", "function_call", "audio", "annotations"}
-_MARKS = frozenset("<E \n\r\t")  # what the text of a result in the user's place starts with
 _ANSWER = frozenset({"role", "content", "name", "tool_call_id"})
 
 
@@ -44,7 +43,9 @@ def read_plain_chat(  # noqa: C901  one loop without calls: half of the time is 
             size = len(message)
             if role == "assistant":
                 if content:
-                    if type(content) is not str or may_call(content):
+                    if type(content) is not str:
+                        return None
+                    if is_marked(content):
                         return None
                     final_text = content
                     add_step({"text": content})
@@ -79,7 +80,7 @@ def read_plain_chat(  # noqa: C901  one loop without calls: half of the time is 
             elif role == "user":
                 if type(content) is not str or (size > 2 and not message.keys() <= _ASK):
                     return None
-                if content[:1] in _MARKS and is_told(content):
+                if is_marked(content):
                     return None
                 prompt = content if prompt is None else prompt
                 add_step({"user": content})

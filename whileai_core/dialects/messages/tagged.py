@@ -35,6 +35,11 @@ def may_call(text: str) -> bool:
     return "<tool_call>" in text or "<function" in text or text.startswith(("[", "<|python_tag|>"))
 
 
+def is_marked(text: str) -> bool:
+    """Tell cheaply whether a text, whoever said it, can be more than words."""
+    return ("<" in text or text[:1] in ("[", "E")) and (may_call(text) or is_told(text))
+
+
 def assistant_events(text: str) -> list[Event]:
     """Return an agent's text as turns and calls; text without calls is one turn."""
     if not may_call(text):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.dialects.events import Ask, Instruct, Say
+from whileai_core.dialects.messages.tagged import is_marked
 from whileai_core.dialects.spans.values import JOINER
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ _SPEAKERS: dict[Any, type[Ask] | type[Say] | type[Instruct]] = {
 }
 _PLAIN_KEYS = frozenset({"role", "content", "parts", "finish_reason"})
 _CALL_PARTS = frozenset({"tool_call", "tool_call_response"})
-_TAGGED_CALL = "<tool_call>"
 
 
 def plain_events(message: Any) -> list[Event] | None:
@@ -41,7 +41,7 @@ def _only_text(message: dict[str, Any]) -> str | None:
     parts = message.get("parts")
     if parts is None:
         content = message.get("content")
-        return content if type(content) is str and _TAGGED_CALL not in content else None
+        return content if type(content) is str and not is_marked(content) else None
     if type(parts) is not list or not parts or "content" in message:
         return None
     texts = []
