@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+from whileai_core.sources.otlp import joined_halves
+
 _FRACTION = re.compile(r"\.(\d{1,9})\d*")
 
 # Magnitudes that tell the unit of a bare number: dates from 2001 on, in each unit.
@@ -33,8 +35,9 @@ def instant(value: object) -> int:
     """Return a point in time of unknown unit in nanoseconds; 0 when it cannot be read.
 
     Reads ISO 8601 texts (no zone means UTC), `[seconds, nanoseconds]` pairs, objects with
-    those two fields, date-times, and numbers whose magnitude tells seconds, milliseconds,
-    microseconds or nanoseconds apart. Small numbers are taken as nanoseconds.
+    those two fields, halves of a 64-bit number (`low`, `high`), date-times, and numbers whose
+    magnitude tells seconds, milliseconds, microseconds or nanoseconds apart. Small numbers are
+    taken as nanoseconds.
     """
     if isinstance(value, bool) or value is None:
         return 0
@@ -47,6 +50,9 @@ def instant(value: object) -> int:
     if isinstance(value, datetime):
         return _datetime_ns(value)
     if isinstance(value, dict):
+        whole = joined_halves(value)
+        if whole is not None:
+            return _scaled(whole)
         value = [value.get("seconds"), value.get("nanos", 0)]
     if isinstance(value, list | tuple) and len(value) == 2:
         try:

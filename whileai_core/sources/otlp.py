@@ -127,7 +127,19 @@ def _unwrapped(name: str, inner: Any, depth: int) -> Any:
     }
 
 
+def joined_halves(value: Any) -> int | None:
+    """Return the 64-bit integer that JavaScript writes as `{"low", "high"}`, else None."""
+    if not isinstance(value, dict) or not {"low", "high"} <= value.keys():
+        return None
+    low, high = value["low"], value["high"]
+    if type(low) is not int or type(high) is not int:
+        return None
+    return (high << 32) + (low & 0xFFFFFFFF)
+
+
 def _int(inner: Any) -> Any:
+    if type(inner) is dict and (whole := joined_halves(inner)) is not None:
+        return whole
     try:
         return int(inner)
     except (TypeError, ValueError, OverflowError):

@@ -11,7 +11,7 @@ from whileai_core.dialects.spans.values import decoded, input_events, output_eve
 if TYPE_CHECKING:
     from whileai_core.dialects.spans.reading import Reading
 
-_FAILED_WORDS = frozenset({"error", "failed", "failure"})
+_FAILED_WORDS = frozenset({"error", "failed", "failure", "true"})  # the last of a plain `error`
 _CLEAN_WORDS = frozenset({"", "ok", "success", "created", "deleted", "clean", "exit_0"})
 
 

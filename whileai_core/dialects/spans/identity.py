@@ -68,7 +68,7 @@ def _text_identifier(text: str, size: int) -> str:
             return compact
     if len(text) == (24 if size == _TRACE_BYTES else 12) and text.endswith("="):
         try:
-            decoded = base64.b64decode(text, validate=True)
+            decoded = base64.b64decode(text, b"-_" if "-" in text or "_" in text else None, True)
         except (binascii.Error, ValueError):
             return text
         if len(decoded) == size:

@@ -40,6 +40,7 @@ _ATTRIBUTES = ("attributes", "Attributes", "SpanAttributes", "span_attributes")
 _EVENTS = ("events", "span_events", "Events", "otel_events")
 _MICRO = 1000
 _MILLI = 10**6
+_NO_TIME = (None, 0, "0", "")
 
 
 def is_span(value: Mapping[str, Any]) -> bool:
@@ -66,7 +67,7 @@ def trace_of(raw: Mapping[str, Any]) -> Any:
 
 def otlp_span(raw: dict[str, Any], service: str = "", scope: str = "") -> Span:
     """Read one span as OTLP/JSON writes it; other spellings take the slower way."""
-    if "traceId" not in raw or "startTimeUnixNano" not in raw:
+    if "traceId" not in raw or raw.get("startTimeUnixNano") in _NO_TIME:
         span = span_of(raw) or Span(attributes=attributes_of(raw.get("attributes")))
         span.service, span.scope = service, scope
         return span
@@ -178,19 +179,26 @@ def _end(raw: Mapping[str, Any]) -> int:
 def _time(
     raw: Mapping[str, Any], nano: tuple[str, ...], milli: tuple[str, ...], other: tuple[str, ...]
 ) -> int:
-    for key in nano:
-        value = raw.get(key)
-        if value is not None and value != "":
-            return max(0, nanoseconds(value))
-    for key in milli:
-        value = raw.get(key)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return int(value * _MILLI) if value - value == 0 else 0
-    for key in other:
-        value = raw.get(key)
-        if value is not None and value != "":
-            return max(instant(value), 0)
+    for keys, read in ((nano, nanoseconds), (milli, _milliseconds), (other, instant)):
+        for key in keys:
+            time = read(raw.get(key))
+            if time > 0:
+                return time
     return 0
+
+
+def _milliseconds(value: object) -> int:
+    """Return a point in time given in milliseconds; one with a date in it says so itself."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return 0
+    try:
+        return int(value) * _MILLI
+    except (ValueError, OverflowError):
+        pass
+    try:
+        return int(float(value) * _MILLI)
+    except (ValueError, OverflowError):
+        return instant(value)
 
 
 def _attributes(raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -144,7 +144,7 @@ FAMILY = Family(
         ),
         "tool_name": ("gen_ai.tool.name", "tool.name"),
         "tool_id": ("gen_ai.tool.call.id", "tool.call.id", "tool_call.id"),
-        "tool_status": ("gen_ai.tool.status", "tool.status"),
+        "tool_status": ("gen_ai.tool.status", "tool.status", "otel.status_code", "error"),
         "tokens_in": ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
         "tokens_out": ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
         "model_version": ("zeroproof.model_version",),
