@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whileai_core import jsonio
 from whileai_core.dialects.events import Ask, Call, Say
 from whileai_core.dialects.messages import events_of, is_message
+from whileai_core.dialects.messages.values import python_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,7 +62,7 @@ def decoded_list(value: object) -> list[Any] | None:
         try:
             decoded = jsonio.loads(value)
         except ValueError:
-            return None
+            decoded = python_value(value)
         return decoded if isinstance(decoded, list) else None
     return None
 

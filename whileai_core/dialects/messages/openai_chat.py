@@ -17,6 +17,7 @@ from whileai_core.dialects.messages.values import (
     first,
     free_arguments,
     name_of,
+    result_of,
     text_id,
     text_of,
 )
@@ -85,10 +86,14 @@ def calls_of(message: dict[str, Any]) -> list[Event]:
     """
     for key in _CALL_LISTS:
         entries = message.get(key)
+        if isinstance(entries, str):  # as tables export columns of structures
+            entries = result_of(entries)
+        if isinstance(entries, dict):
+            entries = [entries]
         if isinstance(entries, list) and entries:
             return [event for entry in entries if (event := _call(entry)) is not None]
-    legacy = message.get("function_call")
-    if isinstance(legacy, dict):
+    legacy = arguments_of(message.get("function_call"))
+    if legacy:
         return [Call(name_of(legacy.get("name")), arguments_of(legacy.get("arguments")))]
     more = message.get("additional_kwargs")
     return calls_of(more) if isinstance(more, dict) else []

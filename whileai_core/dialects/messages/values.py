@@ -82,14 +82,21 @@ def arguments_of(value: object) -> dict[str, Any]:
 
 
 def _python_object(text: str) -> dict[str, Any]:
-    """Read the printed form of a Python dict, which some tracers write instead of JSON."""
-    if not text.lstrip().startswith("{'") or len(text) > _LONGEST_PYTHON_LITERAL:
-        return {}
-    try:
-        value = ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return {}
+    value = python_value(text)
     return value if isinstance(value, dict) and all(isinstance(key, str) for key in value) else {}
+
+
+def python_value(text: str) -> Any:
+    """Read a dict, or a list of them, as Python prints it: some tracers write that for JSON.
+
+    Text that is nothing of the kind comes back as it is.
+    """
+    if not text.lstrip().startswith(("{'", "[{'")) or len(text) > _LONGEST_PYTHON_LITERAL:
+        return text
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
 
 
 def free_arguments(value: object) -> dict[str, Any]:
@@ -119,9 +126,11 @@ def _decoded(text: str) -> Any:
     if start not in _JSON_STARTS or not start:
         return text
     try:
-        return jsonio.loads_strict(text)
+        value = jsonio.loads_strict(text)
     except ValueError:
         return _decoded_loosely(text)
+    encoded_twice = type(value) is str and value[:1] in ("{", "[")
+    return _decoded(value) if encoded_twice else value
 
 
 def _decoded_loosely(text: str) -> Any:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 _NOTHING: tuple[Any, ...] = (None, "", 0, ())
+_NO_ID = frozenset({"null", "none", "undefined", "nan"})  # what a missing id is printed as
 
 
 def conversation_id(value: Any) -> str | None:
@@ -22,7 +23,7 @@ def conversation_id(value: Any) -> str | None:
     if type(value) is str:
         if value[0] == '"' and value[-1] == '"' and len(value) > 2:
             value = value[1:-1]
-        return value if value and not value.isspace() else None
+        return value if value.strip() and value.lower() not in _NO_ID else None
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     return None

@@ -7,7 +7,7 @@ from typing import Any
 from whileai_core import jsonio
 from whileai_core.dialects.events import Ask, Event, Say
 from whileai_core.dialects.messages import events_of
-from whileai_core.dialects.messages.values import arguments_of
+from whileai_core.dialects.messages.values import arguments_of, python_value
 from whileai_core.dialects.spans.mending import mended
 
 # Text parts of one message are joined with a space in rows made from spans.
@@ -67,7 +67,7 @@ def tool_arguments(value: Any) -> Any:
 
 def input_events(payload: Any) -> list[Event]:
     """Return what input messages say; a plain text is one ask, a fragment of JSON is none."""
-    value = decoded(payload)
+    value = _printed(decoded(payload))
     if not isinstance(value, str):
         return events_of(value, joiner=JOINER) or [Ask(text) for text in _texts(value)]
     if not value.strip():
@@ -84,6 +84,7 @@ def output_events(payload: Any, value: Any) -> list[Event]:
         payload: The messages as written.
         value: The same, `decoded`.
     """
+    value = _printed(value)
     if not isinstance(value, str):
         events = events_of(_with_role(value), joiner=JOINER)
         if not events and isinstance(payload, str) and _is_plain_object(value):
@@ -95,6 +96,14 @@ def output_events(payload: Any, value: Any) -> list[Event]:
         events = events_of(mended(value), joiner=JOINER)
         return events if events or '"role"' in value else [Say(value)]
     return [Say(value)]
+
+
+def _printed(value: Any) -> Any:
+    """Return the messages behind text that prints them as Python does."""
+    if not isinstance(value, str):
+        return value
+    found = python_value(value)
+    return found if not isinstance(found, str) and events_of(found) else value
 
 
 def _texts(value: Any) -> list[str]:
