@@ -6,8 +6,8 @@ import io
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from whileai_core import jsonio
+from whileai_core.sources.batches import starts_batch
 from whileai_core.sources.compression import BrokenStream
-from whileai_core.sources.otlp import starts_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

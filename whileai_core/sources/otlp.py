@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from whileai_core import jsonio
@@ -18,17 +17,7 @@ _MAPS = frozenset({"kvlistValue", "kvlist_value"})
 _BYTES = frozenset({"bytesValue", "bytes_value"})
 _WRAPPERS = _SCALARS | _INTS | _DOUBLES | _ARRAYS | _MAPS | _BYTES
 
-_BATCH_START = re.compile(rb'\s*\{\s*"resourceSpans"')
-
 Attributes = dict[str, Any]
-
-
-def starts_batch(text: bytes) -> bool:
-    """Tell whether JSON text begins as an OTLP/JSON batch does.
-
-    OTLP/JSON writes 64-bit integers as texts: no number in a batch is too long for any parser.
-    """
-    return _BATCH_START.match(text) is not None
 
 
 def attributes_of(raw: object) -> Attributes:

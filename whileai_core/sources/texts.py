@@ -8,11 +8,11 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whileai_core import jsonio
+from whileai_core.sources.batches import LARGE_BYTES, cut_batches, loads_of_batch, starts_batch
 from whileai_core.sources.compression import BrokenStream
 from whileai_core.sources.items import Ignored, Origin, Record, Reject
 from whileai_core.sources.limits import raw_text
 from whileai_core.sources.lines import BLOCK_BYTES, Piece, line_blocks
-from whileai_core.sources.otlp import starts_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,6 +139,12 @@ def _parses(line: bytes) -> bool:
 def _document(
     data: bytes, name: str, broken: BrokenStream | None
 ) -> Iterator[Items | Record | Reject]:
+    if len(data) > LARGE_BYTES and starts_batch(data) and broken is None:
+        for batch in cut_batches(data):
+            if isinstance(batch, bytes):
+                data = batch
+            else:
+                yield Record(batch, Origin(name))
     try:
         value = _value_of(data)
     except ValueError as error:
@@ -151,12 +157,7 @@ def _document(
 
 
 def _value_of(data: bytes) -> Any:
-    if starts_batch(data):
-        try:
-            return jsonio.loads_exact(data)
-        except ValueError:
-            pass  # NaN and the like
-    return jsonio.loads(data)
+    return loads_of_batch(data) if starts_batch(data) else jsonio.loads(data)
 
 
 def _records(values: list[Any], name: str) -> Iterator[Record]:
