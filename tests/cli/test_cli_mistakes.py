@@ -103,6 +103,41 @@ def test_wrong_usage_is_an_object_too(arguments, said, capsys):
     assert out == "" and err.startswith("usage: whileai-pipelines")
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["evaluate", "nowhere.jsonl", "--out"],
+        ["simulate", "--agent", "none:none", "--out"],
+        ["split", "nowhere.jsonl", "--rest", "r.jsonl", "--held"],
+        ["pull", "ds_1", "--out"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_where_nothing_can_be_written_nothing_is_begun(arguments, tmp_path, monkeypatch, capsys):
+    assert "is no file to write to" in failed(capsys, *arguments, tmp_path)
+    assert "is no file to write to" in failed(capsys, *arguments, "")
+    (tmp_path / "file").write_text("x")
+    assert f"in {tmp_path / 'file'}" in failed(capsys, *arguments, tmp_path / "file" / "x")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert f"in {tmp_path}" in failed(capsys, *arguments, tmp_path / "new" / "x")
+    assert os.listdir(tmp_path) == ["file"]  # noqa: PTH208
+
+
+def test_what_json_cannot_carry_is_pushed_as_a_night_would(tmp_path, capsys):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"prompt": "a", "final_text": "b", "cost": Infinity}\n')
+    assert main(["push", str(path), "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)["datasetId"]
+    assert main(["pull", made, "--out", str(tmp_path / "out"), "--json"]) == 0
+    assert json.loads((tmp_path / "out").read_text())["cost"] is None
+
+
+@pytest.mark.parametrize("option", ["--agent", "--name"])
+def test_a_name_that_no_file_can_have_is_wrong_usage(option, capsys):
+    command = ["nightly", "x"] if option == "--agent" else ["climb", "--agent", "a:b"]
+    assert "100 characters at most" in failed(capsys, *command, option, "x" * 101, code=2)
+
+
 class Case(Exception):
     """A fault of ours."""
 

@@ -44,6 +44,16 @@ def test_entries_that_became_readable_are_taken_out_and_the_others_stay(place, h
     assert quarantine.batches() == []
 
 
+def test_entries_are_replayed_for_the_agent_they_came_from_whatever_its_name(home):
+    quarantine = Quarantine(str(home))
+    entry = {"id": "1", "source": "s", "position": "", "reason": "r", "detail": "d", "raw": "{}"}
+    quarantine.keep("my agent/日本", "2026-11-28", [entry])
+    (batch,) = quarantine.batches()
+    assert batch.agent == "my agent/日本"
+    quarantine.discharge(batch, [{"id": "2"}])
+    assert quarantine.batches() == [batch]
+
+
 def test_machines_that_share_a_store_share_their_quarantine(tmp_path, monkeypatch):
     monkeypatch.setenv("WHILEAI_STORE_URL", f"file://{tmp_path}/shared")
     with Workspace("a") as workspace:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import pytest
 from night_kit import intake, row, write_jsonl
 
-from whileai_core.errors import BadShareExceeded
+from whileai_core.errors import BadShareExceeded, UnreadableSource
 from whileai_core.ingest.account import Account
 from whileai_core.ingest.explain import explain, explanation_text
 from whileai_core.ingest.night import check_losses
@@ -56,3 +57,12 @@ def test_an_empty_folder_is_not_called_known(tmp_path):
         write_jsonl(tmp_path / "blank" / "a.jsonl", [])
         text = night_text(intake(workspace, tmp_path / "blank").result([]))
     assert "no rows: 1 new file without a readable conversation" in text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a file that breaks off")
+def test_a_file_that_breaks_off_while_it_is_read_is_named():
+    with (
+        Workspace("a") as workspace,
+        pytest.raises(UnreadableSource, match="/mem cannot be"),
+    ):
+        workspace.discover(["/proc/self/mem"])

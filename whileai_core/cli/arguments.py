@@ -7,6 +7,8 @@ import sys
 from datetime import date
 from typing import NoReturn
 
+_LONGEST_NAME = 100
+
 
 class WrongUsage(Exception):
     """The arguments cannot be understood, or do not go together.
@@ -59,10 +61,12 @@ def night(text: str) -> date:
 
 
 def agent(text: str) -> str:
-    """An agent's name: trimmed, lower case, not blank."""
+    """A name of an agent or a climb: trimmed, lower case, not blank; files are named after it."""
     name = text.strip().lower()
     if not name:
-        raise argparse.ArgumentTypeError("an agent needs a name")
+        raise argparse.ArgumentTypeError("it needs a name")
+    if len(name) > _LONGEST_NAME:
+        raise argparse.ArgumentTypeError(f"a name has {_LONGEST_NAME} characters at most")
     return name
 
 

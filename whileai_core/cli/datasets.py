@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.cli import arguments
-from whileai_core.cli.output import FAILED, emit, table
+from whileai_core.cli.output import FAILED, checked_output, emit, table
 from whileai_core.errors import InputError
 from whileai_core.sources.discovery import shown
 
@@ -61,10 +61,10 @@ def add_commands(commands: Any) -> None:
 
 
 def _push(args: argparse.Namespace) -> None:
-    from whileai_core import sync
+    from whileai_core import jsonio, sync
     from whileai_core.dialects.load import load_all
 
-    rows = load_all([args.file])
+    rows = [jsonio.strict(row) for row in load_all([args.file])]  # as a night reads them
     if not rows:
         raise InputError(f"{args.file} holds no rows; nothing was pushed")
     name = args.name or shown(Path(args.file).name).split(".")[0]
@@ -89,6 +89,7 @@ def _push(args: argparse.Namespace) -> None:
 def _pull(args: argparse.Namespace) -> None:
     from whileai_core import sync
 
+    checked_output(args.out)
     path = sync.pull(args.dataset_id, args.out)
     with Path(args.out).open("rb") as file:
         rows = sum(1 for line in file if line.strip())

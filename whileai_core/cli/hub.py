@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.cli import arguments
-from whileai_core.cli.output import FAILED, emit
+from whileai_core.cli.output import FAILED, checked_output, emit
 from whileai_core.errors import InputError, NotAuthenticated
 from whileai_core.sources.discovery import shown
 
@@ -226,7 +226,7 @@ def _import_file(args: argparse.Namespace) -> None:
     from whileai_core.hub.importing import Wanted, import_rows
 
     wanted = Wanted(args.repo, args.split, args.config, args.revision, args.max_rows)
-    with atomic_file(Path(args.out)) as file:
+    with atomic_file(checked_output(args.out)) as file:
         done = import_rows(_hub(), wanted, file.write)
     left = f"; {done.rejected} records are no conversation, first {done.reason}"
     text = f"wrote {done.rows} rows to {args.out}{left if done.rejected else ''}"

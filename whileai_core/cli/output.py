@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import logging
+import os
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 from whileai_core import jsonio
+from whileai_core.errors import InputError
 from whileai_core.sources.discovery import shown
 
 DONE, FAILED, USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
@@ -65,6 +68,21 @@ def talk(*, as_json: bool = False) -> None:
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     print(f"warning: {message}", file=sys.stderr)
+
+
+def checked_output(name: str) -> Path:
+    """Return the path of a file to write, before anything is paid for that could not be kept.
+
+    Raises:
+        InputError: No file can be written there.
+    """
+    path = Path(name)
+    if not name or path.is_dir():
+        raise InputError(f"{shown(name) or 'an empty path'} is no file to write to; name one")
+    folder = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
+    if not (folder.is_dir() and os.access(folder, os.W_OK)):
+        raise InputError(f"{shown(name)} cannot be written, since nothing can be made in {folder}")
+    return path
 
 
 def table(headers: list[str], rows: list[list[Any]]) -> str:

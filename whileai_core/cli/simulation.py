@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.cli import arguments
-from whileai_core.cli.output import FAILED, emit, emit_error
+from whileai_core.cli.output import FAILED, checked_output, emit, emit_error
 from whileai_core.cli.source_root import load_flow
 from whileai_core.errors import InputError
 from whileai_core.sources.discovery import shown
@@ -127,9 +127,9 @@ def _simulate(args: argparse.Namespace) -> int:
     from whileai_core.simulation.spend import Spend
     from whileai_core.traces.harness import tools_from_traces
 
+    out = checked_output(args.out)
     spend = Spend(args.max_calls, args.max_tokens)
     traces = load_all(args.traces)
-    out = Path(args.out)
     checkpoint = out.with_name(f".{out.name}.checkpoint")
     data = sync.simulate(
         resolve_agent(args.agent),
@@ -166,6 +166,7 @@ def _evaluate(args: argparse.Namespace) -> int:
     from whileai_core.simulation.references import resolve_judge
     from whileai_core.simulation.spend import Spend
 
+    out = checked_output(args.out)
     rows = load_all([args.file])
     if not rows:
         raise InputError(f"{args.file} holds no rows; nothing was graded")
@@ -192,7 +193,7 @@ def _evaluate(args: argparse.Namespace) -> int:
     if unjudged and unjudged == asked:
         what = f"no row was graded, and {args.out} was not written"
         return _nothing_done(what, scored.warnings, value, as_json=args.json)
-    _write(Path(args.out), rows)
+    _write(out, rows)
     lines = [
         str(rates),
         f"{asked - unjudged} of {asked} row{'s' * (asked != 1)} graded, in {args.out}",

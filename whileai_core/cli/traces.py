@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.cli import arguments
-from whileai_core.cli.output import USAGE, emit, emit_error
+from whileai_core.cli.output import USAGE, checked_output, emit, emit_error
 
 if TYPE_CHECKING:
     import argparse
@@ -49,7 +49,7 @@ def _split(args: argparse.Namespace) -> int:
     from whileai_core.atomic import write_atomic
     from whileai_core.dialects.load import load_all
 
-    outputs = [Path(name).resolve() for name in (args.held, args.rest)]
+    outputs = [checked_output(name).resolve() for name in (args.held, args.rest)]
     if outputs[0] == outputs[1] or any(Path(path).resolve() in outputs for path in args.paths):
         emit_error(
             "--held, --rest and the traces must be different files; nothing was written",

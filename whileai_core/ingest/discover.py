@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from whileai_core.errors import UnreadableSource
 from whileai_core.ingest.sharing import is_shared
-from whileai_core.sources.discovery import Skipped, find, open_raw
+from whileai_core.sources.discovery import Skipped, find, open_raw, without_secrets
 from whileai_core.version import __version__
 
 if TYPE_CHECKING:
@@ -124,7 +124,12 @@ def _hash(name: str, *, limit: int = sys.maxsize) -> tuple[str, int]:
     digest = hashlib.sha256()
     size = 0
     with open_raw(name) as file:
-        while block := file.read(min(_BLOCK, limit - size)):
-            digest.update(block)
-            size += len(block)
+        try:
+            while block := file.read(min(_BLOCK, limit - size)):
+                digest.update(block)
+                size += len(block)
+        except OSError as error:
+            raise UnreadableSource(
+                f"{without_secrets(name)} cannot be read to its end ({error.strerror or error})"
+            ) from error
     return digest.hexdigest(), size

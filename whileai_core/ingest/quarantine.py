@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _ROOT = "quarantine"
 _BATCH = re.compile(rf"{_ROOT}/[^/]+/[^/]+\.jsonl")  # and not what lies in `replayed`
 
-Entry = dict[str, Any]  # {"id", "source", "position", "reason", "detail", "raw"}
+Entry = dict[str, Any]  # {"agent", "id", "source", "position", "reason", "detail", "raw"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,8 @@ class Quarantine:
 
     def keep(self, agent: str, night: str, entries: Iterable[Entry]) -> str | None:
         """Write the rejects of a night and say where; None when there are none."""
-        data = b"".join(jsonio.dumps(entry) + b"\n" for entry in entries)
+        # A folder's name is not the agent's: it leaves out what file names cannot have.
+        data = b"".join(jsonio.dumps({"agent": agent} | entry) + b"\n" for entry in entries)
         if not data:
             return None
         name = f"{_folder(agent)}/{night}-{hashlib.sha256(data).hexdigest()[:8]}.jsonl"
@@ -128,8 +129,11 @@ class Quarantine:
             self._blobs.delete(_name(batch))
 
     def _batch(self, name: str) -> Batch:
-        reasons = Counter(entry["reason"] for entry in self._read(name))
         _, agent, file = name.split("/")
+        reasons: Counter[str] = Counter()
+        for entry in self._read(name):
+            reasons[entry["reason"]] += 1
+            agent = entry.get("agent", agent)  # earlier versions did not write it
         return Batch(file.removesuffix(".jsonl"), agent, self._blobs.path(name), dict(reasons))
 
     def _read(self, name: str) -> Iterator[Entry]:
