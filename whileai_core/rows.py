@@ -17,6 +17,7 @@ Step: TypeAlias = dict[str, Any]
 
 SCHEMA_VERSION = "1"
 KNOWN_VERSIONS = frozenset({"0", "1"})
+TASK_IDS = ("scenario_id", "task_id")
 ROWS_NAMED_IN_AN_ERROR = 5
 
 # A row is one line of a dataset, which readers hold whole; the gate takes none that is longer.
@@ -41,14 +42,29 @@ def row_id(row: Row) -> str:
 def task_key(row: Row) -> str | None:
     """Return the task a row belongs to, or None when the row is a task of its own.
 
-    First truthy of `scenario_id`, `task_id`, `prompt` as text (trace-semantics, split rule 3).
+    The first of `scenario_id`, `task_id`, `prompt` that is given, as text.
     """
-    for key in ("scenario_id", "task_id", "prompt"):
-        value = row.get(key)
-        if value:
-            text = str(value)
+    for key in TASK_IDS:
+        identity = given_id(row.get(key))
+        if identity is not None:
+            text = str(identity)
             return text if text.strip() else None
-    return None
+    prompt = row.get("prompt")
+    text = str(prompt) if prompt else ""
+    return text if text.strip() else None
+
+
+def given_id(value: Any) -> Any:
+    """Return an id if one is given, else None.
+
+    An id of 0 is an id; NaN, as tables have it where there is nothing, is none. Whole numbers
+    that a table made floats are whole numbers.
+    """
+    if isinstance(value, float):
+        if value != value:
+            return None
+        value = int(value) if value.is_integer() else value
+    return value if value or type(value) is int else None
 
 
 def schema_findings(row: object) -> list[str]:

@@ -41,17 +41,10 @@ def checked_rows(rows: object) -> list[Row]:
 def task_of(row: Row, position: int) -> Task:
     """Return the task of a row: `scenario_id`, `task_id` or `prompt`, else its own position.
 
-    Ids count as text, so that 7 and "7" are one task; an id of 0 counts where nothing else says
-    which task a row belongs to.
+    Ids count as text, so that 7 and "7" are one task.
     """
     key = task_key(row)
-    if key is not None:
-        return key
-    for name in ("scenario_id", "task_id"):
-        value = row.get(name)
-        if value == 0 and not isinstance(value, bool):
-            return str(value)
-    return position
+    return position if key is None else key
 
 
 @dataclass(slots=True)

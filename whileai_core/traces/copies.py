@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from whileai_core.errors import InputError
@@ -16,9 +15,6 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
-
-_PLAIN_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
-
 
 Search: TypeAlias = PairSearch | GroupedSearch
 
@@ -102,21 +98,13 @@ def find_copies(
 def _exact_copies(texts: Sequence[str], sources: Sequence[str]) -> dict[int, int]:
     first_source: dict[str, int] = {}
     for position, source in enumerate(sources):
-        first_source.setdefault(_exact_form(source), position)
+        first_source.setdefault(fold(source), position)
     exact = {}
     for position, text in enumerate(texts):
-        source_position = first_source.get(_exact_form(text)) if text else None
+        source_position = first_source.get(fold(text)) if text else None
         if source_position is not None:
             exact[position] = source_position
     return exact
-
-
-def _exact_form(text: str) -> str:
-    """Fold what hides an exact copy: case, spacing, Unicode form, typographic quotes."""
-    folded = fold(text)
-    if folded.isascii():
-        return folded
-    return unicodedata.normalize("NFKC", folded).translate(_PLAIN_QUOTES)
 
 
 def _search(how: Embedding, texts: list[str], sources: Sequence[str]) -> Search:

@@ -82,7 +82,7 @@ def as_schema_row(item: object) -> Row | None:
         if not isinstance(item, Mapping):
             return None
         item = dict(item)
-    if "prompt" in item and "steps" in item and (item["steps"] or not _holds_a_list(item)):
+    if "prompt" in item and "steps" in item and not _is_unread(item):
         return item
     row = _read(item)
     return item if row is None else row
@@ -104,9 +104,14 @@ def _read(item: object) -> Row | None:
         return None
 
 
-def _holds_a_list(item: Row) -> bool:
-    """Tell whether a row without steps may still carry turns under another key."""
-    return any(type(value) is list and value for value in item.values())
+def _is_unread(item: Row) -> bool:
+    """Tell whether a row with both keys may still say its ask or its turns otherwise."""
+    prompt = item["prompt"]
+    if type(prompt) is str and item["steps"]:  # as most
+        return False
+    if isinstance(prompt, list | dict):
+        return bool(prompt)
+    return not item["steps"] and any(type(value) is list and value for value in item.values())
 
 
 def rows_with_items(source: object) -> Iterator[tuple[Any, Row]]:

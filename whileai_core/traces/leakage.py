@@ -135,7 +135,8 @@ def _sources(sources: object) -> _Sources:
 def _text_of(item: Any) -> str:
     if type(item) is str:
         return item.strip()
-    if isinstance(item, dict) and item.get("prompt"):
-        return plain_text(item["prompt"]).strip()
+    prompt = item.get("prompt") if isinstance(item, dict) else None
+    if prompt and not isinstance(prompt, list | dict) and (text := plain_text(prompt).strip()):
+        return text
     row = as_schema_row(item)
     return plain_text(item if row is None else row.get("prompt")).strip()
