@@ -8,6 +8,7 @@ are asked for, not at import, so a test or a worker may change them between call
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from pathlib import Path
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
@@ -93,8 +94,8 @@ class Settings(BaseSettings):
     @field_validator("home")
     @classmethod
     def _from_anywhere(cls, home: Path) -> Path:
-        """Mean the same folder whoever asks: `~` is the user's, and flows run in other folders."""
-        return home.expanduser().absolute()
+        """Mean the same folder whoever asks: `~` is the user's."""
+        return home.expanduser()
 
     @field_validator("store_url", "gate_blob_url", "dask_scheduler")
     @classmethod
@@ -131,7 +132,7 @@ def get_settings() -> Settings:
         SettingsError: A variable has a value that cannot be used, or the home is no folder.
     """
     try:
-        settings = Settings()
+        settings = _settings_in(tuple(os.environ.items()))
     except ValidationError as error:
         # Without the values: one of them may be a secret.
         wrong = [f"{_variable(part['loc'])}: {part['msg']}" for part in error.errors()]
@@ -140,12 +141,19 @@ def get_settings() -> Settings:
         raise SettingsError(
             "there is no home folder to keep things in; set WHILEAI_HOME to a folder"
         ) from None
-    there = next(path for path in (settings.home, *settings.home.parents) if os.path.lexists(path))
+    home = settings.home.absolute()  # flows run in other folders
+    there = next(path for path in (home, *home.parents) if os.path.lexists(path))
     if not there.is_dir():
         raise SettingsError(
-            f"nothing can be kept in {settings.home}: {there} is no folder; set WHILEAI_HOME to one"
+            f"nothing can be kept in {home}: {there} is no folder; set WHILEAI_HOME to one"
         )
-    return settings
+    return settings.model_copy(update={"home": home})
+
+
+@lru_cache(maxsize=1)
+def _settings_in(_environment: tuple[tuple[str, str], ...]) -> Settings:
+    """Read the environment once for each state of it: that takes two milliseconds."""
+    return Settings()
 
 
 def _variable(location: tuple[int | str, ...]) -> str:
