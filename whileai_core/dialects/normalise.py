@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from whileai_core.rows import Row, Step
 
 _STEPS = ("steps", "tool_trace", "trace")
-_MESSAGES = (
+MESSAGE_KEYS = (
     "messages",
     "conversations",
     "conversation",
@@ -237,7 +237,7 @@ def _steps(row: Row, owned: bool, answered: list[Event]) -> list[Step] | None:
         entries = decoded_list(row.get(key))
         if entries and any(isinstance(entry, dict) for entry in entries):
             return _entries(entries, owned)
-    for key in _MESSAGES:
+    for key in MESSAGE_KEYS:
         value = row.get(key)
         messages = value if isinstance(value, dict) else decoded_list(value)
         if not messages:
@@ -276,7 +276,12 @@ def _name_tool(step: Step) -> bool:
     """Give a call that names its tool otherwise its `tool` key."""
     if "user" in step or "text" in step:
         return False
-    for key in ("name", "tool_name"):
+    function = step.get("function")
+    if isinstance(function, dict) and isinstance(function.get("name"), str):
+        step["tool"] = function["name"]
+        step.setdefault("arguments", function.get("arguments", {}))
+        return True
+    for key in ("name", "tool_name", "function_name", "action"):
         name = step.get(key)
         if isinstance(name, str) and name and any(k in step for k in ("arguments", *_ARGUMENTS)):
             step["tool"] = step.pop(key)

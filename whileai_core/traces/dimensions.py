@@ -12,7 +12,7 @@ from whileai_core.traces.policy import policy_clauses
 from whileai_core.traces.toolset import tool_schemas
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 _log = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ def build_dimensions(
     cap = get_settings().rule_cap if rule_cap == DEFAULT_RULE_CAP else rule_cap
     schemas = tool_schemas(tools, strict=False)
     names = [schema["name"] for schema in schemas if schema["name"]]
-    has_records = any(_names_a_record(schema["parameters"], _DEEPEST) for schema in schemas)
+    has_records = any(_names_a_record(schema["parameters"]) for schema in schemas)
     return {
         "tool": list(dict.fromkeys([*names, *SPECIAL_TOOLS])),
         "rule": _rules(policy, cap),
@@ -172,7 +172,7 @@ def _aimed_tools(
 
 def _rules(policy: str, cap: int | None) -> list[str]:
     clauses = policy_clauses(policy)
-    kept = clauses[:cap]
+    kept = clauses if cap is None else clauses[: max(cap, 0)]
     if len(kept) < len(clauses):
         _log.warning(
             "policy has %d clauses, the grid keeps the first %d; raise rule_cap to vary them all",
@@ -182,24 +182,41 @@ def _rules(policy: str, cap: int | None) -> list[str]:
     return kept or [UNSPECIFIED]
 
 
-def _names_a_record(schema: object, depth: int) -> bool:
-    """Tell whether a parameter schema asks for a reference to something that may be missing."""
-    if depth == 0 or not isinstance(schema, dict):
-        return False
-    properties = schema.get("properties")
-    if not isinstance(properties, dict):
-        return False
-    for name, value in properties.items():
-        if names_a_reference(str(name)):
-            return True
-        if isinstance(value, dict) and _inner_names_a_record(value, depth - 1):
-            return True
-    return False
+def _names_a_record(parameters: dict[str, Any]) -> bool:
+    """Tell whether a tool's parameters hold a reference to something that may be missing."""
+    return any(names_a_reference(name) for name in _parameter_names(parameters))
 
 
-def _inner_names_a_record(value: dict[str, Any], depth: int) -> bool:
-    kind = value.get("type")
-    kinds = kind if isinstance(kind, list) else [kind]
-    if "object" in kinds:
-        return _names_a_record(value, depth)
-    return "array" in kinds and _names_a_record(value.get("items"), depth)
+def _parameter_names(parameters: dict[str, Any]) -> Iterator[str]:
+    """Yield the names of parameters and of what lies inside them."""
+    pending: list[tuple[object, int]] = [(parameters, _DEEPEST)]
+    followed: set[str] = set()
+    while pending:
+        schema, depth = pending.pop()
+        if depth == 0 or not isinstance(schema, dict):
+            continue
+        inner = [schema.get("items")]
+        for key in ("anyOf", "oneOf", "allOf"):
+            options = schema.get(key)
+            inner += options if isinstance(options, list) else []
+        reference = schema.get("$ref")
+        if isinstance(reference, str) and reference not in followed:
+            followed.add(reference)
+            inner.append(_referred(reference, parameters))
+        properties = schema.get("properties")
+        if isinstance(properties, dict) and (schema is parameters or "object" in _types(schema)):
+            yield from map(str, properties)
+            inner += properties.values()
+        pending += [(value, depth - 1) for value in inner]
+
+
+def _types(schema: dict[str, Any]) -> list[Any]:
+    kind = schema.get("type")
+    return kind if isinstance(kind, list) else [kind]
+
+
+def _referred(reference: str, root: dict[str, Any]) -> object:
+    found: object = root
+    for part in reference.removeprefix("#/").split("/"):
+        found = found.get(part) if isinstance(found, dict) else None
+    return found

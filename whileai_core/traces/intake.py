@@ -106,12 +106,17 @@ def _read(item: object) -> Row | None:
 
 def _is_unread(item: Row) -> bool:
     """Tell whether a row with both keys may still say its ask or its turns otherwise."""
-    prompt = item["prompt"]
-    if type(prompt) is str and item["steps"]:  # as most
-        return False
-    if isinstance(prompt, list | dict):
-        return bool(prompt)
-    return not item["steps"] and any(type(value) is list and value for value in item.values())
+    prompt, steps = item["prompt"], item["steps"]
+    if isinstance(prompt, list | dict) and prompt:
+        return True
+    if not steps:
+        return any(type(value) is list and value for value in item.values())
+    if type(steps) is not list:
+        return isinstance(steps, str)
+    for step in steps:
+        if type(step) is dict and not ("tool" in step or "text" in step or "user" in step):
+            return True
+    return False
 
 
 def rows_with_items(source: object) -> Iterator[tuple[Any, Row]]:

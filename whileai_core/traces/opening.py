@@ -8,6 +8,8 @@ from whileai_core.dialects.events import Ask, Call, Instruct, Say
 from whileai_core.dialects.messages import events_of
 from whileai_core.dialects.messages.envelopes import inner_messages
 from whileai_core.dialects.messages.roles import role_of
+from whileai_core.dialects.normalise import MESSAGE_KEYS
+from whileai_core.dialects.shapes import decoded_list
 from whileai_core.traces.intake import items_of
 
 if TYPE_CHECKING:
@@ -32,14 +34,21 @@ def opening_share(rows: object) -> float:
 
 
 def _assistant_opens(row: Row) -> bool:
-    messages = row.get("messages")
-    if not isinstance(messages, list):
-        messages = inner_messages(row)
-    for message in messages or ():
+    for message in _messages(row):
         speaks = _assistant_speaks(message)
         if speaks is not None:
             return speaks
     return False
+
+
+def _messages(row: Row) -> list[Any]:
+    for key in MESSAGE_KEYS:
+        messages = decoded_list(row.get(key))
+        if messages:
+            return messages
+    prompt = row.get("prompt")
+    inner = prompt if isinstance(prompt, list) else inner_messages(row)
+    return inner if isinstance(inner, list) else []
 
 
 def _assistant_speaks(message: Any) -> bool | None:

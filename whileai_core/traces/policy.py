@@ -21,15 +21,15 @@ _SENTENCE_GAP = re.compile(r"(?<=[.!?])\s+")
 _SEMICOLON_GAP = re.compile(r";\s+")
 
 
-def policy_clauses(policy: str, cap: int | None = None) -> list[str]:
+def policy_clauses(policy: str | None, cap: int | None = None) -> list[str]:
     """Return the clauses of a policy in document order, without repeats (case ignored).
 
     Args:
-        policy: The text: paragraphs, headings, lists, `Label: ` lines.
+        policy: The text, if there is one: paragraphs, headings, lists, `Label: ` lines.
         cap: How many clauses to keep; None keeps all.
     """
     clauses: dict[str, str] = {}
-    for piece in _pieces(policy):
+    for piece in _pieces(policy or ""):
         if cap is not None and len(clauses) >= cap:
             break
         clause = _tidy(piece)

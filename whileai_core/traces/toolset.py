@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 _SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema", "params_json_schema")
+_LISTS = ("functionDeclarations", "function_declarations", "tools")
 
 _JSON_TYPES: dict[Any, str] = {
     bool: "boolean",
@@ -26,8 +27,9 @@ def tool_schemas(tools: object, *, strict: bool = True) -> list[dict[str, Any]]:
     """Return the tools of an agent as function schemas (`name`, `description`, `parameters`).
 
     Args:
-        tools: Schemas (wrapped in `function` or bare; `input_schema` and `inputSchema` are
-            read too), plain functions, tool objects; one of them or several. None is none.
+        tools: Schemas (wrapped in `function`, in Bedrock's `toolSpec`, listed in Gemini's
+            `functionDeclarations`, or bare; `input_schema` and `inputSchema` are read too), plain
+            functions, tool objects; one of them or several. None is none.
         strict: Raise for what is no tool, instead of leaving it out.
 
     Raises:
@@ -38,7 +40,7 @@ def tool_schemas(tools: object, *, strict: bool = True) -> list[dict[str, Any]]:
     if isinstance(tools, dict) or callable(tools) or not isinstance(tools, Iterable):
         tools = [tools]
     schemas = []
-    for position, tool in enumerate(tools):
+    for position, tool in enumerate(_each(tools)):
         schema = _schema_of(tool)
         if schema is not None:
             schemas.append(schema)
@@ -48,6 +50,18 @@ def tool_schemas(tools: object, *, strict: bool = True) -> list[dict[str, Any]]:
                 "a function or an object with a name"
             )
     return schemas
+
+
+def _each(tools: Iterable[object]) -> Iterator[object]:
+    """Yield tools one by one; some producers wrap one of them, or list several under a key."""
+    for tool in tools:
+        listed = [tool[key] for key in _LISTS if key in tool] if isinstance(tool, dict) else []
+        if listed and isinstance(listed[0], list):
+            yield from _each(listed[0])
+        elif isinstance(tool, dict) and isinstance(tool.get("toolSpec"), dict):
+            yield tool["toolSpec"]
+        else:
+            yield tool
 
 
 def tool_of_function(function: Callable[..., Any]) -> dict[str, Any]:
@@ -85,6 +99,8 @@ def _schema_of(tool: object) -> dict[str, Any] | None:
 
 def _schema(name: object, description: object, read: Callable[[str], object]) -> dict[str, Any]:
     parameters = next((found for key in _SCHEMA_KEYS if isinstance(found := read(key), dict)), {})
+    if isinstance(parameters.get("json"), dict):  # as Bedrock wraps it
+        parameters = parameters["json"]
     return {
         "name": "" if name is None else str(name).strip(),
         "description": description if isinstance(description, str) else "",
