@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import logging
 import os
@@ -17,7 +18,11 @@ from pathlib import Path
 from typing import Any
 
 SOURCE = sys.argv[1]
+TOLD = Path(sys.argv[2])
+CHAT, PARROT = (os.environ.pop(f"CANARY_{name}") for name in ("CHAT", "PARROT"))
 MARKS: dict[str, str] = json.loads(os.environ.pop("CANARY_MARKS"))
+SERVER_DATABASES: dict[str, str] = json.loads(os.environ.pop("CANARY_DATABASES"))
+TOOLS = "whileai_core.simulation.demo:TOOLS"
 
 
 @contextlib.contextmanager
@@ -31,6 +36,12 @@ def environment(**values: str | None) -> Iterator[None]:
             os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
+
+
+def at_home(name: str, **more: str | None) -> Any:
+    """A home of its own with no platform but the embedded gate."""
+    home = f"{os.environ['WHILEAI_HOME']}-{name}"
+    return environment(WHILEAI_API_URL=None, WHILEAI_API_KEY=None, WHILEAI_HOME=home, **more)
 
 
 def say(*values: Any) -> None:
@@ -47,11 +58,34 @@ async def must_fail(what: str, run: Callable[[], Awaitable[Any]]) -> None:
         raise SystemExit(f"{what} was expected to fail")
 
 
+def without_waiting() -> None:
+    """Try again at once where a night would wait for a platform or a store to come back."""
+    from tasks import _retry
+
+    _retry.WHILE_AWAY[:] = [0.0 for _ in _retry.WHILE_AWAY]
+    from prefect import Task
+
+    from tasks import night as steps
+    from whileai_core.platform import _retry as requests
+
+    requests.BASE_SECONDS = 0.002
+    for step in vars(steps).values():
+        if isinstance(step, Task):
+            step.retry_delay_seconds = 0
+
+
 def night(**changes: Any) -> Awaitable[Any]:
     from flows.nightly import nightly
 
     parameters = {"paths": [SOURCE], "agent": "canary", "redact": True, "max_bad_share": 0.5}
     return nightly(**{**parameters, **changes})
+
+
+def climb(name: str, agent: str, **changes: Any) -> Awaitable[Any]:
+    from flows.hill_climb import hill_climb
+
+    parameters = {"tools": TOOLS, "budget": 16, "holdout_tasks": 4, "rounds": 2, "concurrency": 4}
+    return hill_climb(name=name, agent=agent, **{**parameters, **changes})
 
 
 ROWS = [{"prompt": f"Ask {n * 7919}", "final_text": "Answer", "reward": n % 2} for n in range(12)]
@@ -62,9 +96,16 @@ async def good_runs() -> None:
 
     say(await night())
     pushed = await core.push_rows(ROWS, "plain")
+    MARKS["dataset"] = pushed["datasetId"]
     say(pushed, await core.datasets(), await core.pull(pushed["datasetId"]))
     await blocks()
     await published(pushed["datasetId"])
+    await models()
+    if SERVER_DATABASES:
+        shared = Path(os.environ["WHILEAI_HOME"], "with-server").as_uri()
+        places = {"WHILEAI_STORE_URL": shared, "WHILEAI_GATE_BLOB_URL": f"{shared}/blobs"}
+        with at_home("with-server", **places, **SERVER_DATABASES):
+            say(await night())
 
 
 async def blocks() -> None:
@@ -75,6 +116,8 @@ async def blocks() -> None:
     from tasks.credentials import WhileCredentials
 
     await Secret(value=MARKS["session"]).save("session")
+    await Secret(value=MARKS["block endpoint"]).save("endpoint")
+    await Secret(value=os.environ["HF_TOKEN"]).save("hub")
     await WhileCredentials(api_key=MARKS["key"]).save("while-account")
 
     @flow
@@ -93,14 +136,36 @@ async def blocks() -> None:
 
 
 async def published(dataset_id: str) -> None:
+    import whileai_core as core
+    from flows.hub_import import hub_import
     from flows.hub_publish import hub_publish
 
     say(await hub_publish(dataset_id=dataset_id))
+    with at_home("hub", HF_TOKEN=None):
+        made = await core.push_rows(ROWS, "embedded")
+        there = await hub_publish(dataset_id=made["datasetId"], token_block="hub")
+        say(there, await hub_import(repo=there["repo"], token_block="hub"))
+
+
+async def models() -> None:
+    """Agent, judge, writer and improver at an endpoint, with keys from environment and block."""
+    import whileai_core as core
+    from whileai_core.simulation import demo
+
+    agent, judge, improver = (f"vllm:{name}@{CHAT}" for name in ("agent", "judge", "improver"))
+    for key in (None, "endpoint"):
+        name = f"by-{key or 'environment'}"
+        say(await climb(name, agent, judge=judge, improver=improver, endpoint_key=key))
+        say(await night(agent=name, judge=judge, judge_key=key))
+    endpoints = [core.ChatEndpoint(CHAT, model) for model in ("agent", "writer")]
+    simulated = await core.simulate(
+        endpoints[0], tools=demo.TOOLS, simulator=endpoints[1], budget=4
+    )
+    say(simulated.rows, simulated.report())
 
 
 async def bad_runs() -> None:
     import whileai_core as core
-    from flows.hill_climb import hill_climb
 
     with environment(WHILEAI_API_KEY=MARKS["wrong key"]):
         await must_fail("a wrong key", core.datasets)
@@ -109,24 +174,63 @@ async def bad_runs() -> None:
         await must_fail("a refused connection", core.datasets)
     with environment(WHILEAI_API_URL=MARKS["bad url"]):
         await must_fail("an address with a password", core.datasets)
-    with environment(WHILEAI_API_URL=os.environ["CANARY_FAULTS"]):
+    with environment(WHILEAI_API_URL=PARROT):
         await must_fail("a server that repeats all it hears", core.datasets)
         await must_fail("an upload that fails", lambda: night(agent="faulty"))
-    for name in ("database", "odd database", "mangled database"):
-        url = MARKS[f"{name} url"]
+    for name in [name for name in MARKS if name.endswith("database url")]:
         shared = Path(os.environ["WHILEAI_HOME"], "shared").as_uri()
-        with environment(WHILEAI_LEDGER_URL=url, WHILEAI_STORE_URL=shared):
+        with environment(WHILEAI_LEDGER_URL=MARKS[name], WHILEAI_STORE_URL=shared):
             await must_fail(f"a ledger at {name}", lambda: night(agent="ledger"))
-        fresh = f"{os.environ['WHILEAI_HOME']}-fresh"  # no stored key, so the embedded gate
-        away = {"WHILEAI_API_URL": None, "WHILEAI_API_KEY": None, "WHILEAI_HOME": fresh}
-        with environment(**away, WHILEAI_GATE_DATABASE_URL=url):
+        with at_home("fresh", WHILEAI_GATE_DATABASE_URL=MARKS[name]):
             await must_fail(f"a gate at {name}", core.datasets)
-    climb = {"name": "canary", "tools": "whileai_core.simulation.demo:TOOLS", "budget": 4}
-    say(await hill_climb(agent="openai:some-model", **climb))
-    say(await hill_climb(agent="vllm:some-model@http://127.0.0.1:9", **climb))
+    await bad_addresses()
+    await bad_models()
+
+
+async def bad_addresses() -> None:
+    import whileai_core as core
+    from whileai_core.dialects.load import load_all
+
+    for name in [name for name in MARKS if name.endswith("store url")]:
+        with environment(WHILEAI_STORE_URL=MARKS[name]):
+            await must_fail(f"a store at {name}", lambda: night(agent="store"))
+        with at_home("blobs", WHILEAI_GATE_BLOB_URL=MARKS[name]):
+            await must_fail(f"blobs at {name}", lambda: core.push_rows(ROWS, "blobs"))
+    shared = Path(os.environ["WHILEAI_HOME"], "shared").as_uri()
+    with environment(WHILEAI_DASK_SCHEDULER=MARKS["scheduler url"], WHILEAI_STORE_URL=shared):
+        await must_fail(
+            "a scheduler with a password", lambda: night(agent="dask", paths=[f"file://{SOURCE}"])
+        )
+    for name in [name for name in MARKS if name.endswith("traces url")]:
+        read = functools.partial(asyncio.to_thread, load_all, [MARKS[name]])
+        await must_fail(f"reading {name}", read)
+
+
+async def bad_models() -> None:
+    say(await climb("unreachable", "openai:some-model"))
+    say(await climb("nobody", "vllm:some-model@http://127.0.0.1:9"))
+    repeating = f"vllm:some-model@{PARROT}"
+    flawed = "whileai_core.simulation.demo:flawed_agent"
+    for key in (None, "endpoint"):
+        name = f"repeated-{key or 'environment'}"
+        for part in ("judge", "improver"):
+            changes = {part: repeating, "endpoint_key": key, "budget": 48}
+            say(await climb(f"{name}-{part}", flawed, **changes))
+        say(await climb(f"{name}-agent", repeating, endpoint_key=key))
+        await must_fail(
+            "a judge that repeats its key",
+            lambda name=name, key=key: night(agent=name, judge=repeating, judge_key=key),
+        )
+    say(await climb("own-agent", "canary_agents:agent"))
+    for part in ("judge", "improver"):
+        say(await climb(f"own-{part}", flawed, budget=48, **{part: f"canary_agents:{part}"}))
+    await must_fail(
+        "a judge of the user's", lambda: night(agent="own", judge="canary_agents:judge")
+    )
 
 
 async def main() -> None:
+    without_waiting()
     await good_runs()
     await bad_runs()
 
@@ -134,4 +238,4 @@ async def main() -> None:
 if __name__ == "__main__":
     logging.basicConfig(level=logging.DEBUG)
     asyncio.run(main())
-    Path(sys.argv[2]).write_text(json.dumps({"delegated": MARKS["delegated"]}))
+    TOLD.write_text(json.dumps({name: MARKS[name] for name in ("dataset", "delegated")}))
