@@ -82,6 +82,8 @@ def _of_list(
         return events_of([_with_calls(obj(item)) for item in items])
     if any(_is_bare_call(obj(item)) for item in items):
         return _bare_calls(items)
+    if all("name" in obj(obj(item).get("function")) for item in items):
+        return events_of([{"role": "assistant", "tool_calls": items}])
     said = text_of(items)
     if said.strip():
         return [speaker(said)]
