@@ -1,16 +1,21 @@
 """What orchestration costs a night, and how its time falls with workers.
 
-    python -m benchmarks.bench_orchestration FOLDER [--rounds 1] [--workers 1 2]
+    python -m benchmarks.bench_orchestration FOLDER [--rounds 1] [--workers 1 2] [--parts scale]
 
 cost    The nightly flow over FOLDER against a standing Prefect server, in a process of its own.
         Prefect's share is the part of the time, from the start of the process to its end, in
         which no step of the night is at work: its import, its bookkeeping before, between and
         after the steps, and the steps that only show or announce something.
 scale   The same night with its shards on a Dask cluster of each number of workers on this
-        machine, one thread each, as a ratio to the first number.
+        machine, a process with one thread each, as a ratio to the first number. Every other round
+        takes the numbers in the other order. Then once more with a new ledger and the same store:
+        the workers find every shard made, so that nothing but handles travels; that time is the
+        cost of the cluster itself.
 
-Medians over the rounds, with their range. On a machine that does other things, or with fewer
-cores than workers, flow and server need, the ratios of `scale` say little.
+Files are read once before anything is timed, so that no night has the disk to itself. Medians
+over the rounds, with their range. A file is never divided: give FOLDER several files per worker,
+of some ten megabytes each. On a machine that does other things, or with fewer cores than workers,
+the ratios of `scale` say little.
 """
 
 from __future__ import annotations
@@ -71,7 +76,14 @@ def night(path: str) -> dict[str, Any]:
     for step in [*vars(steps).values(), *vars(module).values()]:
         if isinstance(step, prefect.Task) and step.fn.__name__ not in NOT_TIMED:
             step.fn = timed(step.fn, work)
-    module.make_shards = timed(module.make_shards, reading)
+    shards: list[int] = []
+    make_shards = timed(module.make_shards, reading)
+
+    async def counted(workspace: Any, plans: Sequence[Any]) -> Any:
+        shards.append(len(plans))
+        return await make_shards(workspace, plans)
+
+    module.make_shards = counted
     if not get_settings().dask_scheduler:
         steps.normalise_shard.fn = timed(steps.normalise_shard.fn, work)
     result = asyncio.run(
@@ -80,6 +92,7 @@ def night(path: str) -> dict[str, Any]:
     return {
         "work": work.seconds,
         "reading": reading.seconds,
+        "shards": sum(shards),
         "account": {name: result["account"][name] for name in ("records", "rows", "duplicates")},
         "datasets": [entry["rows"] for entry in result["datasets"]],
     }
@@ -124,17 +137,22 @@ def cost(folder: Path, rounds: int, api: str) -> None:
 def scale(folder: Path, counts: Sequence[int], rounds: int, api: str) -> None:
     """Print how a night's time falls with the number of workers."""
     times: dict[int, list[dict[str, Any]]] = {count: [] for count in counts}
-    for _ in range(rounds):
-        for count in counts:
+    handles: list[float] = []
+    for turn in range(rounds):
+        for count in counts[:: -1 if turn % 2 else 1]:
             with tempfile.TemporaryDirectory() as home, cluster(count) as address:
                 settings = {
                     "PREFECT_API_URL": api,
                     "WHILEAI_DASK_SCHEDULER": address,
                     "WHILEAI_STORE_URL": f"file://{home}/shared",
                 }
-                found = run(f"file://{folder}", Path(home), **settings)
-            _same(times[counts[0]][0] if times[counts[0]] else found, found)
+                found = run(f"file://{folder}", Path(home, "first"), **settings)
+                again = run(f"file://{folder}", Path(home, "again"), **settings)
+            _same(found, again)
+            _same(next((kept[0] for kept in times.values() if kept), found), found)
             times[count].append(found)
+            handles.append(again["reading"] / again["shards"])
+    print(f"scale: {found['shards']} shards; handles alone {_spread(handles, '.3f')} s each")
     for count in counts:
         pairs = list(zip(times[counts[0]], times[count], strict=True))
         reading = [first["reading"] / found["reading"] for first, found in pairs]
@@ -192,6 +210,14 @@ def _same(one: dict[str, Any], other: dict[str, Any]) -> None:
             raise SystemExit(f"the nights differ in {part}: {one[part]} and {other[part]}")
 
 
+def _read_once(folder: Path) -> None:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            with path.open("rb") as file:
+                while file.read(1 << 20):
+                    pass
+
+
 def _spread(values: Sequence[float], form: str) -> str:
     middle = format(statistics.median(values), form)
     return f"{middle} ({min(values):{form}} to {max(values):{form}}, n = {len(values)})"
@@ -205,6 +231,7 @@ def main() -> None:
     parser.add_argument("folder", type=str)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--parts", nargs="*", choices=["cost", "scale"], default=["cost", "scale"])
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -212,6 +239,7 @@ def main() -> None:
         return
     folder = Path(options.folder).resolve()
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
+    _read_once(folder)
     print(f"{size:.0f} MB, {os.cpu_count()} cores", flush=True)
     with tempfile.TemporaryDirectory() as home:
         os.environ["WHILEAI_HOME"] = home
@@ -221,8 +249,9 @@ def main() -> None:
             from prefect.settings import PREFECT_API_URL
 
             api = PREFECT_API_URL.value()
-            cost(folder, options.rounds, api)
-            if options.workers:
+            if "cost" in options.parts:
+                cost(folder, options.rounds, api)
+            if "scale" in options.parts:
                 scale(folder, options.workers, options.rounds, api)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from typing import Any
 
 import anyio
@@ -21,6 +23,8 @@ from whileai_core.platform._groups import task_group
 from whileai_core.settings import Settings
 
 _AT_ONCE = 2  # in this process; a shard keeps a core busy
+_LOOK = 15.0  # seconds between two looks at a cluster's workers
+_PATIENCE = 600.0  # seconds without any worker, after which somebody has to be told
 
 _log = logging.getLogger("whileai_core.nightly")
 
@@ -84,14 +88,63 @@ async def _on_cluster(
     done: Callable[[Shard], Awaitable[None]],
 ) -> None:
     with _cluster(scheduler) as runner:
-        futures = [
-            await in_thread(
-                runner.submit, steps.normalise_shard, {"workspace": workspace, "plan": plan}
-            )
-            for plan in plans
-        ]
-        for future in futures:
-            await done(await in_thread(future.result))
+        await in_thread(_check_workers, scheduler, runner.client)
+        async with task_group() as group:
+            group.start_soon(_see_to_workers, scheduler, runner.client)
+            futures = [
+                await in_thread(
+                    runner.submit, steps.normalise_shard, {"workspace": workspace, "plan": plan}
+                )
+                for plan in plans
+            ]
+            for future in futures:
+                await done(await in_thread(future.result))
+            group.cancel_scope.cancel()
+
+
+def _check_workers(scheduler: str, client: Any) -> None:
+    """See that workers can load our tasks: one that cannot just ends, and says so nowhere else.
+
+    Raises:
+        SettingsError: There are some that cannot.
+    """
+    found = client.run(find_spec, steps.__name__, on_error="return")
+    unfit = sorted(worker for worker, spec in found.items() if not isinstance(spec, ModuleSpec))
+    if unfit:
+        raise _unprepared(f"{', '.join(unfit)} of the Dask cluster at {scheduler}")
+
+
+def _unprepared(who: str) -> SettingsError:
+    return SettingsError(
+        f"{who} cannot load our tasks; install the same version of whileai-pipelines[dask] there, "
+        'and start scheduler and workers with PYTHONPATH=$(python -c "from '
+        'whileai_core.cli.source_root import source_root as r; print(r())")'
+    )
+
+
+async def _see_to_workers(scheduler: str, client: Any) -> None:
+    """Wait for workers, but not for ever: nobody is told of a night that only waits.
+
+    Raises:
+        StoreError: There has been none for ten minutes.
+    """
+    away = 0.0
+    while away < _PATIENCE:
+        try:
+            workers = (await in_thread(client.scheduler_info))["workers"]
+        except (OSError, ValueError):
+            return  # the scheduler is gone, and with it what was asked of it
+        if workers:
+            away = 0.0
+        else:
+            if not away:
+                _log.warning("the Dask cluster at %s has no workers; waiting for one", scheduler)
+            away += _LOOK
+        await anyio.sleep(_LOOK)
+    raise StoreError(
+        f"the Dask cluster at {scheduler} has had no workers for {_PATIENCE / 60:g} minutes; "
+        "nothing was pushed. Start some and run again, finished shards are kept"
+    )
 
 
 @contextmanager
@@ -107,17 +160,19 @@ def _cluster(scheduler: str) -> Iterator[Any]:
     try:
         with DaskTaskRunner(address=scheduler) as runner:
             try:
-                workers = runner.client.scheduler_info()["workers"]
+                runner.client.scheduler_info()
             except (OSError, ValueError) as error:
                 raise StoreError(
                     f"no Dask scheduler answers at {scheduler} ({error}); start it, or unset "
                     "WHILEAI_DASK_SCHEDULER to make the shards here"
                 ) from error
-            if not workers:
-                _log.warning("the Dask cluster at %s has no workers; waiting for one", scheduler)
             yield runner
     except (KilledWorker, FutureCancelledError, CommClosedError) as error:
         raise StoreError(
             f"the Dask cluster at {scheduler} gave up: {error}; nothing was pushed. Look at its "
             "workers and run again, finished shards are kept"
         ) from error
+    except RuntimeError as error:
+        if "deserialization of the task graph" not in str(error):
+            raise
+        raise _unprepared(f"the scheduler of the Dask cluster at {scheduler}") from error

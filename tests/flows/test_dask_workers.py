@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from flows import _shards
-from whileai_core.errors import StoreError
+from whileai_core.errors import SettingsError, StoreError
 
 
 class Cluster:
@@ -42,3 +42,13 @@ def test_a_cluster_that_stays_empty_is_an_error_that_says_what_to_do():
 
 def test_one_that_comes_back_in_time_is_waited_for_anew():
     looks_at(Cluster(0, 0, 1, 0, 0, 2, 0, 0))
+
+
+def test_workers_that_cannot_load_our_tasks_are_named():
+    class Workers:
+        def run(self, function, *arguments, on_error):
+            found = function(*arguments)
+            return {"tcp://one:1": found, "tcp://two:2": ModuleNotFoundError("tasks")}
+
+    with pytest.raises(SettingsError, match="^tcp://two:2 of the Dask cluster .* PYTHONPATH="):
+        _shards._check_workers("tcp://dask:8786", Workers())
