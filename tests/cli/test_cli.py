@@ -1,16 +1,24 @@
-"""The command line as a user meets it: a process, its output, its exit code."""
+"""The command line as a user meets it: a process, its output, its exit code.
+
+What is no different in another process is asked for in this one, which takes far less time.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import httpx
 import pytest
+
+from whileai_core.cli import main
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "whileai_core.cli"]
@@ -28,7 +36,20 @@ def run(*arguments, env=None, **options):
     )
 
 
-def result(*arguments, **options):
+def here(*arguments):
+    """Run a command in this process."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        warnings.catch_warnings(action="default"),  # said and not raised
+    ):
+        code = main([*map(str, arguments)])
+    texts = (stream.buffer.getvalue().decode() for stream in (out, err))
+    return subprocess.CompletedProcess(arguments, code, *texts)
+
+
+def result(*arguments, run=here, **options):
     done = run(*arguments, "--json", **options)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -49,11 +70,13 @@ def test_nightly_then_datasets_then_pull_gives_back_the_pushed_rows(
     traces, tmp_path, prefect_server
 ):
     env = {"PREFECT_API_URL": prefect_server}
-    night = result("nightly", traces, "--agent", "Support", "--night", "2026-11-28", env=env)
+    night = result(
+        "nightly", traces, "--agent", "Support", "--night", "2026-11-28", run=run, env=env
+    )
     account = night["account"]
     assert account["records"] == 31 == account["rows"] + account["quarantined"]
     train, holdout = night["datasets"]
-    listing = result("datasets")["datasets"]
+    listing = result("datasets", run=run)["datasets"]
     assert {entry["datasetId"] for entry in listing} == {train["datasetId"], holdout["datasetId"]}
     pulled = []
     for entry in night["datasets"]:
@@ -63,10 +86,10 @@ def test_nightly_then_datasets_then_pull_gives_back_the_pushed_rows(
     assert sorted(row["prompt"] for row in pulled) == sorted(
         json.loads(line)["prompt"] for line in traces.read_text().splitlines()[:-1]
     )
-    again = run("nightly", traces, "--agent", "support", env=env)
+    again = here("nightly", traces, "--agent", "support")
     assert again.returncode == 0
     assert "nothing new" in again.stdout
-    assert "cut off" in run("quarantine", "show", "2026-11-28").stdout
+    assert "cut off" in here("quarantine", "show", "2026-11-28").stdout
     replayed = result("quarantine", "replay", "2026-11-28")
     assert (replayed["replayed"], replayed["left"]) == (0, 1)
 
@@ -82,7 +105,7 @@ def test_a_night_that_lost_too_much_exits_1_with_one_line(traces, prefect_server
 
 
 def test_report_split_push_and_explain(traces, tmp_path):
-    assert result("report", traces)["traces"] == 30
+    assert result("report", traces, run=run)["traces"] == 30
     sides = result("split", traces, "--held", tmp_path / "h.jsonl", "--rest", tmp_path / "r.jsonl")
     assert sides["held"]["rows"] + sides["rest"]["rows"] == 30
     assert len((tmp_path / "r.jsonl").read_text().splitlines()) == sides["rest"]["rows"]
@@ -94,40 +117,41 @@ def test_report_split_push_and_explain(traces, tmp_path):
     explained = result("ingest", "--explain", traces)
     assert explained["account"]["quarantined"] == 1
     assert explained["row"]["prompt"]
-    assert run("ingest", "--explain", "--strict", traces).returncode == 1
-    assert "one row as read" in run("ingest", "--explain", traces).stdout
+    assert here("ingest", "--explain", "--strict", traces).returncode == 1
+    assert "one row as read" in here("ingest", "--explain", traces).stdout
 
 
-def test_files_of_any_name_are_read_and_named(tmp_path, prefect_server):
-    env = {"PREFECT_API_URL": prefect_server}
+@pytest.mark.usefixtures("prefect_server")
+def test_files_of_any_name_are_read_and_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     names = [b"[prod] traces.jsonl", b"caf\xe9.jsonl"]
     for number, name in enumerate(names):
         values = [{"prompt": f"Ask {number * 100 + n}", "final_text": "ok"} for n in range(20)]
         text = "".join(json.dumps(value) + "\n" for value in values) + "cut off\n" * number
         Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).write_text(text)
     paths = [os.fsdecode(name) for name in names]
-    explained = run("ingest", "--explain", *paths, cwd=tmp_path)
+    explained = run("ingest", "--explain", *paths)
     assert explained.returncode == 0, explained.stderr
     assert "quarantined caf\\xe9.jsonl line 21: " in explained.stdout
-    night = result("nightly", *paths, "--agent", "any", env=env, cwd=tmp_path)
+    night = result("nightly", *paths, "--agent", "any")
     assert (night["account"]["rows"], night["account"]["files_known"]) == (40, 0)
     assert set(night["account"]["sources"]) == {"[prod] traces.jsonl", "caf\\xe9.jsonl"}
     for path, name in zip(paths, ("[prod] traces", "caf\\xe9"), strict=True):
-        assert result("push", path, cwd=tmp_path)["name"] == name
-    out = result("split", paths[1], "--held", paths[1] + "-h", "--rest", "rest", cwd=tmp_path)
+        assert result("push", path)["name"] == name
+    out = result("split", paths[1], "--held", paths[1] + "-h", "--rest", "rest")
     assert out["held"]["path"] == "caf\\xe9.jsonl-h"
-    gone = run("report", os.fsdecode(b"gone\xff"), "--json", cwd=tmp_path)
+    gone = run("report", os.fsdecode(b"gone\xff"), "--json")
     assert (gone.returncode, "gone\\\\xff: no such file" in gone.stdout) == (1, True)
 
 
 def test_an_agent_without_an_unfinished_night_has_none_to_forget():
     assert result("forget-unfinished", "--agent", "Any") == {"forgotten": None}
-    assert run("forget-unfinished").returncode == 2
+    assert here("forget-unfinished").returncode == 2
 
 
 def test_check_does_not_wave_an_empty_file_through(tmp_path):
     (tmp_path / "empty.jsonl").write_text("")
-    done = run("check", tmp_path / "empty.jsonl")
+    done = here("check", tmp_path / "empty.jsonl")
     assert done.returncode == 1 and "no rows" in done.stderr
 
 
@@ -139,7 +163,7 @@ def test_check_says_why_rows_are_refused(tmp_path):
             for n, label in enumerate(labels)
         ]
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        done = run("check", path, "--mode", "rl")
+        done = here("check", path, "--mode", "rl")
         assert done.returncode == code
         assert ("no_mixed_groups" in done.stdout) == (code == 1)
         assert "n = 2" in done.stdout
@@ -161,7 +185,7 @@ def test_check_says_why_rows_are_refused(tmp_path):
     ],
 )
 def test_mistakes_get_one_line_and_the_right_exit_code(arguments, code, words):
-    done = run(*arguments)
+    done = (here if arguments else run)(*arguments)
     assert done.returncode == code
     assert words in done.stderr
     assert "Traceback" not in done.stderr
@@ -174,7 +198,7 @@ def test_an_error_with_json_is_one_object():
     assert "nowhere.jsonl" in json.loads(done.stdout)["error"]
 
 
-def test_a_served_gate_and_a_key_serve_another_process(traces, tmp_path):
+def test_a_served_gate_and_a_key_serve_another_process(traces, tmp_path, monkeypatch):
     key = run("gate", "key", "create", "alice").stdout.splitlines()[-1]
     server = subprocess.Popen(
         [*COMMAND, "gate", "serve", "--port", "0"],
@@ -193,9 +217,12 @@ def test_a_served_gate_and_a_key_serve_another_process(traces, tmp_path):
             except httpx.TransportError:
                 time.sleep(0.05)
         env = {"WHILEAI_API_URL": url, "WHILEAI_API_KEY": key, "WHILEAI_HOME": str(tmp_path / "b")}
-        entry = result("push", traces, env=env)
-        assert result("pull", entry["datasetId"], "--out", tmp_path / "x", env=env)["rows"] == 30
-        refused = run("datasets", env={**env, "WHILEAI_API_KEY": "zp_wrong_key_0000"})
+        entry = result("push", traces, run=run, env=env)
+        for name, value in env.items():
+            monkeypatch.setenv(name, value)
+        assert result("pull", entry["datasetId"], "--out", tmp_path / "x")["rows"] == 30
+        monkeypatch.setenv("WHILEAI_API_KEY", "zp_wrong_key_0000")
+        refused = here("datasets")
         assert refused.returncode == 1
         assert "zp_wrong_key_0000" not in refused.stderr
     finally:
