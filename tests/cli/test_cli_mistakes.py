@@ -7,13 +7,17 @@ import io
 import json
 import os
 import signal
+import sqlite3
 import sys
+import time
 from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
 
 from whileai_core.cli import main
 from whileai_core.cli import traces as trace_commands
+from whileai_core.gate import migrate
 
 HOME_READERS = [
     ["quarantine", "list"],
@@ -145,7 +149,7 @@ class Case(Exception):
 @pytest.mark.parametrize(
     ("raised", "code", "said"),
     [
-        (KeyboardInterrupt(), 130, "interrupted; run the same command again"),
+        (KeyboardInterrupt(), 130, "interrupted; nothing was kept; run the same command again"),
         (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), 1, "No space left on device; free"),
         (OSError(errno.EROFS, os.strerror(errno.EROFS), "/x/y"), 1, "/x/y: Read-only file system"),
     ],
@@ -153,6 +157,23 @@ class Case(Exception):
 def test_what_the_machine_or_the_user_ends_is_one_line(raised, code, said, monkeypatch, capsys):
     monkeypatch.setattr(trace_commands, "_report", raiser(raised))
     assert said in failed(capsys, "report", "x", code=code)
+
+
+@pytest.mark.parametrize(
+    ("module", "command", "kept"),
+    [
+        ("simulation", ["simulate", "--agent", "a:b", "--out", "o"], "rows that landed are kept"),
+        ("simulation", ["climb", "--name", "n", "--agent", "a:b"], "finished steps and rows"),
+        ("nightly", ["nightly", "x", "--agent", "a"], "nothing is taken twice"),
+        ("datasets", ["push", "x"], "makes no second dataset"),
+        ("hub", ["hf", "publish", "ds_1"], "may go on as a job"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else None,
+)
+def test_an_interrupted_command_says_what_it_keeps(module, command, kept, monkeypatch, capsys):
+    part = command[1] if command[0] == "hf" else command[0]
+    monkeypatch.setattr(f"whileai_core.cli.{module}._{part}", raiser(KeyboardInterrupt()))
+    assert kept in failed(capsys, *command, code=130)
 
 
 def test_being_told_to_end_is_said_with_the_code_of_the_signal(monkeypatch, capsys):
@@ -163,7 +184,7 @@ def test_being_told_to_end_is_said_with_the_code_of_the_signal(monkeypatch, caps
     monkeypatch.setattr(trace_commands, "_report", told)
     before = signal.getsignal(signal.SIGTERM)
     try:
-        assert "stopped; run the same" in failed(capsys, "report", "x", code=143)
+        assert "stopped; nothing was kept; run the same" in failed(capsys, "report", "x", code=143)
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -211,6 +232,25 @@ def test_output_that_cannot_be_written_is_a_failure(monkeypatch, capsys):
     assert "No space left on device" in capsys.readouterr().err
     with suppress(OSError):
         full.detach().detach()
+
+
+class _FullDisk(sqlite3.Connection):
+    def execute(self, *_):
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
+
+
+def test_a_disk_without_space_for_the_gate_is_said_at_once(home, monkeypatch, capsys):
+    full = SimpleNamespace(
+        connect=lambda path: sqlite3.connect(path, factory=_FullDisk),
+        OperationalError=sqlite3.OperationalError,
+    )
+    monkeypatch.setattr(migrate, "sqlite3", full)
+    patient = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: pytest.fail("waited"))
+    monkeypatch.setattr(migrate, "time", patient)
+    said = failed(capsys, "datasets")
+    assert f"{home / 'gate'}: database or disk is full; free space" in said
 
 
 def raiser(error):

@@ -36,7 +36,10 @@ def add_commands(commands: Any) -> None:
         help="hold out this share of tasks as a linked dataset",
     )
     arguments.add_json(push)
-    push.set_defaults(run=_push)
+    push.set_defaults(
+        run=_push,
+        kept="run the same command again to finish what was begun; it makes no second dataset",
+    )
 
     pull = commands.add_parser("pull", help="download a dataset to a file")
     pull.add_argument("dataset_id", metavar="ID", help="dataset id, as `datasets` lists it")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from whileai_core.hub.client import Hub
 
+JOB_KEPT = "what was begun may go on as a job; run the same command again to wait for it"
 _DIRECT = "directly, with your own token; the platform is not asked"
 
 
@@ -52,13 +53,15 @@ def add_commands(commands: Any) -> None:
     push.add_argument("--agent", type=arguments.agent, help="agent the rows come from")
     push.add_argument("--description", help="a sentence about them")
     arguments.add_json(push)
-    push.set_defaults(run=_push)
+    push.set_defaults(
+        run=_push, kept="a commit is made whole or not at all; run the same command again"
+    )
 
     publish = parts.add_parser("publish", help="publish a dataset of the platform")
     publish.add_argument("dataset_id", metavar="ID", help="dataset id, as `datasets` lists it")
     add_target(publish)
     add_visibility(publish)
-    publish.set_defaults(run=_publish)
+    publish.set_defaults(run=_publish, kept=JOB_KEPT)
 
     take = parts.add_parser(
         "import",
@@ -80,7 +83,7 @@ def add_commands(commands: Any) -> None:
     take.add_argument("--agent", type=arguments.agent, help="agent the rows belong to")
     take.add_argument("--out", metavar="FILE", help="write the rows here (JSONL)")
     arguments.add_json(take)
-    take.set_defaults(run=_import)
+    take.set_defaults(run=_import, kept=JOB_KEPT)
 
 
 def add_target(parser: argparse.ArgumentParser) -> None:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+# Commands that leave more than that say so by `kept=`.
+_KEPT = "nothing was kept; run the same command again"
+
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
@@ -76,8 +79,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     talk(as_json=as_json)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _end)  # so that what was begun is ended in order
+    kept = _KEPT
     try:
         args = build_parser().parse_args(given)
+        kept = getattr(args, "kept", _KEPT)
         return int(args.run(args) or DONE)
     except WrongUsage as error:
         sys.stderr.write(error.usage)
@@ -87,10 +92,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         emit_error(str(error), as_json=as_json)
         return FAILED
     except KeyboardInterrupt:
-        emit_error("interrupted; run the same command again to carry on", as_json=as_json)
+        emit_error(f"interrupted; {kept}", as_json=as_json)
         return INTERRUPTED
     except _Terminated:
-        emit_error("stopped; run the same command again to carry on", as_json=as_json)
+        emit_error(f"stopped; {kept}", as_json=as_json)
         return TERMINATED
     except BrokenPipeError:
         return FAILED  # the reader of our output went away; that is its business

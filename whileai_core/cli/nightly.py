@@ -62,7 +62,11 @@ def add_commands(commands: Any) -> None:
     )
     _add_judge(parser)
     arguments.add_json(parser)
-    parser.set_defaults(run=_nightly)
+    parser.set_defaults(
+        run=_nightly,
+        kept="what is finished is kept, and nothing is taken twice; run the same command again to "
+        "carry on",
+    )
 
     forget = commands.add_parser(
         "forget-unfinished",

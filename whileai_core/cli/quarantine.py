@@ -36,7 +36,10 @@ def add_commands(commands: Any) -> None:
     )
     replay.add_argument("name", metavar="NAME", help="its name, or the beginning (a night)")
     arguments.add_json(replay)
-    replay.set_defaults(run=_replay)
+    replay.set_defaults(
+        run=_replay,
+        kept="the entries stay in quarantine until they are ingested; run the same command again",
+    )
 
 
 def _quarantine() -> Any:

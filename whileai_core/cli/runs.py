@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from whileai_core.cli import arguments
-from whileai_core.cli.hub import add_target, add_visibility, published_text
+from whileai_core.cli.hub import JOB_KEPT, add_target, add_visibility, published_text
 from whileai_core.cli.output import emit, table
 
 
@@ -33,7 +33,9 @@ def add_commands(commands: Any) -> None:
     upload.add_argument("run_id", metavar="ID", help="run id, as `runs list` shows it")
     upload.add_argument("folder", metavar="FOLDER", help="folder with the adapter's files")
     arguments.add_json(upload)
-    upload.set_defaults(run=_upload)
+    upload.set_defaults(
+        run=_upload, kept="files that arrived are kept; run the same command again for all of them"
+    )
 
     finish = parts.add_parser("finish", help="say that a run is over, with its numbers")
     finish.add_argument("run_id", metavar="ID", help="run id")
@@ -52,7 +54,7 @@ def add_commands(commands: Any) -> None:
     publish.add_argument("run_id", metavar="ID", help="run id")
     add_target(publish)
     add_visibility(publish)
-    publish.set_defaults(run=_publish)
+    publish.set_defaults(run=_publish, kept=JOB_KEPT)
 
 
 def _metric(text: str) -> tuple[str, int | float]:

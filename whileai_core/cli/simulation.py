@@ -50,7 +50,10 @@ def _add_simulate(commands: Any) -> None:
     parser.add_argument("--budget", type=arguments.count, default=96, help="rows (%(default)s)")
     parser.add_argument("--repeats", type=arguments.count, help="rollouts per ask")
     _add_common(parser)
-    parser.set_defaults(run=_simulate)
+    parser.set_defaults(
+        run=_simulate,
+        kept="rows that landed are kept beside FILE; run the same command again to carry on",
+    )
 
 
 def _add_evaluate(commands: Any) -> None:
@@ -103,7 +106,10 @@ def _add_climb(commands: Any) -> None:
         help="tasks the rounds are compared on (%(default)s)",
     )
     _add_common(parser)
-    parser.set_defaults(run=_climb)
+    parser.set_defaults(
+        run=_climb,
+        kept="finished steps and rows that landed are kept; run the same command again to carry on",
+    )
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:

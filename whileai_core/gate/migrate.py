@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Connection
     from sqlalchemy.ext.asyncio import AsyncEngine
 
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _POSTGRES_LOCK = 0x7A705F67617465  # any number, the same in every process
 _WAL_RETRY_SECONDS = 0.05
@@ -81,8 +82,8 @@ def _switch_to_wal(database: str) -> None:
         try:
             with contextlib.closing(sqlite3.connect(database)) as connection:
                 connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError:
-            if time.monotonic() > give_up:
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode not in _BUSY or time.monotonic() > give_up:
                 raise
             time.sleep(_WAL_RETRY_SECONDS)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -69,8 +70,11 @@ async def open_gate(settings: GateSettings) -> AsyncIterator[Gate]:
             signer = Signer(await ensure_server(database))
             await anyio.to_thread.run_sync(blobs.sweep)
             await collect_due(database, blobs)
-        except (SQLAlchemyError, OSError) as error:
-            raise StoreError(f"the gate cannot open its database or blobs: {error}") from error
+        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+            raise StoreError(
+                f"the gate cannot open its database or blobs in {settings.folder}: "
+                f"{getattr(error, 'orig', None) or error}; free space or fix rights, then try again"
+            ) from error
         yield Gate(
             settings,
             database,
