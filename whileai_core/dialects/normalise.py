@@ -293,19 +293,18 @@ def _prompt(row: Row, steps: list[Step], asked: list[Event]) -> str:
     instructed = _instructed(row)
     if instructed:
         return instructed
+    asks = [step["user"] for step in steps if "user" in step]
     blank = ""
     for key in _PROMPTS:
         value = row.get(key)
-        if not value:
-            continue
+        if not value or (asks and isinstance(value, dict) and not asked):
+            continue  # an object about the request; what was asked stands in the messages
         text = _asked_text(value, asked)
         if text.strip():
             return text
         blank = blank or text
-    for step in steps:
-        if "user" in step:
-            user = step["user"]
-            return user if isinstance(user, str) else text_in(user)
+    if asks:
+        return asks[0] if isinstance(asks[0], str) else text_in(asks[0])
     return blank
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from whileai_core.dialects.records import (
+    agentcore,
     agentdojo,
     amp,
     anthropic_batches,
@@ -26,6 +27,8 @@ from whileai_core.dialects.records import (
     cursor,
     datadog,
     deepeval,
+    dify,
+    function_calling,
     gemini_cli,
     google_adk,
     hermes,
@@ -53,9 +56,11 @@ from whileai_core.dialects.records import (
     preferences,
     promptfoo,
     qwen_code,
+    rllm,
     smolagents,
     swe_agent,
     tau_bench,
+    templated,
     toolbench,
     vscode_chat,
     weave,
@@ -104,6 +109,11 @@ RECORD_DIALECTS: tuple[RecordDialect, ...] = (
     deepeval.CASES,
     posthog.PAGE,
     datadog.PAGE,
+    dify.PAGE,
+    agentcore.PAGE,
+    rllm.EPISODE,
+    function_calling.QUERIES,
+    function_calling.CHATS,
     autogen.RESULT,
     anthropic_batches.CREATION,
     anthropic_batches.LINE,
@@ -112,6 +122,7 @@ RECORD_DIALECTS: tuple[RecordDialect, ...] = (
     preferences.RECORDS,
     azure_evaluation.ROWS,
     phoenix.EXPERIMENT,
+    templated.RECORDS,
 )
 
 SESSION_DIALECTS: tuple[SessionDialect, ...] = (
@@ -139,6 +150,8 @@ SESSION_DIALECTS: tuple[SessionDialect, ...] = (
     anthropic_batches.BATCH,
     posthog.EVENTS,
     datadog.SPANS,
+    dify.MESSAGES,
+    agentcore.EVENTS,
     openai_evals.LOG,
     openai_pages.THREADS,
     langsmith.RUNS,

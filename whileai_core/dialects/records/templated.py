@@ -1,0 +1,58 @@
+"""Texts made by a chat template: fine-tuning tables (`text`) and rollouts (`input`, `output`).
+
+verl dumps rollouts with `score` and `step`, mostly with the marks between the turns left out.
+"""
+
+from __future__ import annotations
+
+from whileai_core.dialects.events import Ask
+from whileai_core.dialects.messages import events_of
+from whileai_core.dialects.messages.templates import is_templated, messages_in, unmarked_messages
+from whileai_core.dialects.records import labels
+from whileai_core.dialects.records.reader import Reader
+from whileai_core.dialects.records.shape import Object, obj, text
+from whileai_core.dialects.steps import row_from_events
+from whileai_core.rows import Row
+
+_ASKED = ("text", "prompt", "input")
+_REPLIED = ("completion", "response", "output")
+
+
+def _is_rollout(record: Object) -> bool:
+    return {"input", "output", "score", "step"} <= record.keys()
+
+
+def _whole(record: Object) -> str:
+    """Return the text of a conversation, the reply at its end."""
+    asked = next((record[key] for key in _ASKED if isinstance(record.get(key), str)), "")
+    return asked + next((text(record[key]) for key in _REPLIED if key in record), "")
+
+
+def _messages(record: Object) -> list[Object]:
+    whole = _whole(record)
+    if is_templated(whole):
+        return messages_in(whole)
+    return unmarked_messages(whole) if _is_rollout(record) else []
+
+
+def _matches(value: object) -> bool:
+    record = obj(value)
+    if not _is_rollout(record) and not is_templated(_whole(record)):
+        return False
+    return any(isinstance(event, Ask) for event in events_of(_messages(record)))
+
+
+def _row(record: Object) -> Row | None:
+    row = {key: value for key, value in record.items() if key not in (*_ASKED, *_REPLIED)}
+    if _is_rollout(record):
+        labels.grade(row, row.pop("score"), "score")
+    return row_from_events(events_of(_messages(record)), extra=row)
+
+
+RECORDS = Reader(
+    name="chat-template",
+    matches=_matches,
+    conversations=lambda value: [value],
+    row=_row,
+    markers=frozenset(_ASKED),
+)
