@@ -58,7 +58,7 @@ def test_publish_unpublish_catalog(platform: FaultPlatform) -> None:
 def test_empty_sets_go_and_unfinished_young_ones_stay(platform: FaultPlatform) -> None:
     old = (datetime.now(UTC) - timedelta(days=1)).isoformat()
     young = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-    full = platform.add_set([b"{}"], rows=5)
+    full = platform.add_set([b"{}"], rows=5, sizeBytes=None)
     small = platform.add_set([b"{}"], rows=1)
     empty = platform.add_set([])
     abandoned = platform.add_set([], status="pending", createdAt=old)
@@ -145,7 +145,9 @@ def test_publishing_is_public_for_sets_and_private_for_runs(platform: FaultPlatf
     ("state", "kind", "message"),
     [
         ({"status": "error", "error": "no write scope"}, errors.JobFailed, "no write scope"),
-        ({"status": "exploded"}, errors.BadReply, "unknown state 'exploded'"),
+        ({"status": "failed", "error": "no write scope"}, errors.JobFailed, "no write scope"),
+        ({"status": "failed"}, errors.JobFailed, "no reason given"),
+        ({"status": "paused"}, errors.StillRunning, "still running"),
         ("done", errors.BadReply, "unknown state"),
     ],
 )
@@ -154,7 +156,12 @@ def test_publishing_that_ends_badly(
 ) -> None:
     platform.hf_states = [state]
     with pytest.raises(kind, match=message):
-        sync.hf_publish(platform.add_set([b"{}"]))
+        sync.hf_publish(platform.add_set([b"{}"]), timeout=0.05, poll=0.01)
+
+
+def test_states_of_their_own_are_on_the_way(platform: FaultPlatform) -> None:
+    platform.hf_states = [{"status": "queued"}, {"status": "uploading"}, DONE]
+    assert sync.hf_publish(platform.add_set([b"{}"]), poll=0.01) == DONE
 
 
 def test_a_wait_has_an_end_and_looks_at_least_once(platform: FaultPlatform) -> None:

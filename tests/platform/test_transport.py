@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ROWS = [{"prompt": "q", "steps": [], "final_text": "a"}]
 
 
-@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 507, 520, 524, 529])
 def test_a_read_is_tried_again_after_a_passing_fault(platform: FaultPlatform, status: int) -> None:
     platform.fault("GET", "/datasets", status=status, times=2)
     assert sync.datasets() == {"datasets": [], "usedBytes": 0}
@@ -43,6 +43,7 @@ def test_a_read_is_tried_again_after_a_passing_fault(platform: FaultPlatform, st
         (409, errors.Conflict),
         (413, errors.Refused),
         (422, errors.Refused),
+        (501, errors.Unavailable),
     ],
 )
 def test_a_refusal_is_told_at_once_in_the_servers_words(

@@ -14,7 +14,7 @@ from whileai_core.errors import (
     Refused,
     Unavailable,
 )
-from whileai_core.platform._retry import RETRIED_STATUSES
+from whileai_core.platform._retry import is_passing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +76,7 @@ def status_error(
         detail=words.detail or None,
         code=words.code,
         request_id=request_id,
-        retryable=status in RETRIED_STATUSES,
+        retryable=is_passing(status),
     )
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from whileai_core.platform.credentials import ApiKey
     from whileai_core.platform.transport import Transport
 
+_FAILED = frozenset({"error", "failed"})
+_IMPORTING = frozenset({"importing", "pending", "queued", "running"})
+
 
 async def hf_status(*, api_key: ApiKey = None) -> dict[str, Any]:
     """Return the linked Hugging Face account: `connected`, `username`, `namespaces`, `scopes`.
@@ -309,24 +312,25 @@ def _is_running(row: Reply) -> bool:
 
 
 def _published(row: Reply, job: str) -> Reply | None:
+    """Return what came of a job, None while it runs; any state but an end is on the way."""
     hf = row.get("hf")
-    if hf is None or _is_running(row):
+    if hf is None:
         return None
-    status = hf.get("status") if isinstance(hf, dict) else hf
-    if status == "done" and isinstance(hf, dict):
-        return hf
-    if status == "error" and isinstance(hf, dict):
+    if not isinstance(hf, dict):
+        raise BadReply(f"{job}: the platform reports the unknown state {hf!r}")
+    status = hf.get("status")
+    if status in _FAILED:
         raise JobFailed(f"{job} failed: {hf.get('error') or 'no reason given'}")
-    raise BadReply(f"{job}: the platform reports the unknown state {status!r}")
+    return hf if status == "done" else None
 
 
 def _imported(row: Reply, job: str) -> Reply | None:
     status = row.get("status")
-    if status in {"importing", "pending"}:
+    if status in _IMPORTING:
         return None
     if status == "ready":
         return row
-    if status == "failed":
+    if status in _FAILED:
         details = row.get("hfImport")
         reason = details.get("error") if isinstance(details, dict) else None
         raise JobFailed(f"{job} failed: {reason or 'no reason given'}")

@@ -14,9 +14,18 @@ TRIES = 5
 BASE_SECONDS = 0.5
 CAP_SECONDS = 20.0
 
-RETRIED_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 # The server says that it did not take the request: even a create may be sent again.
 UNTOUCHED_STATUSES = frozenset({408, 425, 429})
+# Faults of a server that no second try mends.
+_LASTING_STATUSES = frozenset({501, 505})
+
+
+def is_passing(status: int) -> bool:
+    """Tell whether a second try may do what an answer of this status did not."""
+    if status in UNTOUCHED_STATUSES:
+        return True
+    # Gateways have numbers of their own (520 to 530) for a server that is away.
+    return 500 <= status <= 599 and status not in _LASTING_STATUSES
 
 
 def backoff(attempt: int) -> float:
