@@ -198,7 +198,7 @@ class Stage:
     def deploy(self, flow: str) -> str:
         """Register the armed flow as a deployment like that of production; return its id."""
         made = self._post("/flows/", {"name": flow})
-        known = httpx.get(f"{self.api}/deployments/name/{flow}/recovery")
+        known = httpx.get(f"{self.api}/deployments/name/{flow}/recovery", timeout=30)
         if known.is_success:
             return str(known.json()["id"])
         directory = "prefect.deployments.steps.set_working_directory"

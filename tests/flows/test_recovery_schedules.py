@@ -30,12 +30,16 @@ def night(*paths, **parameters):
     return asyncio.run(nightly(paths=list(paths), agent="support", **parameters))
 
 
+def ask(url, body):
+    return httpx.post(url, json=body, timeout=60).json()
+
+
 @pytest.fixture
 def deployment(prefect_server):
     """A deployment with the limits that the night of an agent has; nobody picks up its runs."""
     from deployments.register import ONE_AT_A_TIME
 
-    flow = httpx.post(f"{prefect_server}/flows/", json={"name": "nightly"}).json()
+    flow = ask(f"{prefect_server}/flows/", {"name": "nightly"})
     limit = dict(ONE_AT_A_TIME)
     body = {
         "name": "schedules",
@@ -44,18 +48,18 @@ def deployment(prefect_server):
         "concurrency_limit": limit.pop("limit"),
         "concurrency_options": limit,
     }
-    made = httpx.post(f"{prefect_server}/deployments/", json=body).json()["id"]
+    made = ask(f"{prefect_server}/deployments/", body)["id"]
     yield made
-    httpx.delete(f"{prefect_server}/deployments/{made}")
+    httpx.delete(f"{prefect_server}/deployments/{made}", timeout=60)
 
 
 def test_a_night_that_still_runs_is_not_joined_by_the_next(prefect_server, deployment):
     def set_state(run, kind):
         path = f"{prefect_server}/flow_runs/{run}/set_state"
-        return httpx.post(path, json={"state": {"type": kind}}).json()["state"]["type"]
+        return ask(path, {"state": {"type": kind}})["state"]["type"]
 
     path = f"{prefect_server}/deployments/{deployment}/create_flow_run"
-    first, second, third = (httpx.post(path, json={}).json()["id"] for _ in range(3))
+    first, second, third = (ask(path, {})["id"] for _ in range(3))
     assert [set_state(first, kind) for kind in ("PENDING", "RUNNING")] == ["PENDING", "RUNNING"]
     assert set_state(second, "PENDING") == "CANCELLED"
     assert set_state(first, "COMPLETED") == "COMPLETED"
