@@ -120,12 +120,13 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 def _wait(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
     deadline = time.monotonic() + _PATIENCE
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            if httpx.get(f"{url}/health", timeout=5).is_success:
-                return
-        except httpx.HTTPError:
-            time.sleep(0.1)
+    with httpx.Client(timeout=5) as client:
+        while time.monotonic() < deadline and process.poll() is None:
+            try:
+                if client.get(f"{url}/health").is_success:
+                    return
+            except httpx.HTTPError:
+                time.sleep(0.1)
     last = log.read_text("utf-8", "replace").strip().splitlines()[-_LINES_SHOWN:]
     free = shutil.disk_usage(log.parent).free // 1_000_000
     said = " ".join(last) or f"it said nothing, exit code {process.poll()}"

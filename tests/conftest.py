@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
-import socket
+import signal
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -65,33 +67,41 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture(autouse=True)
+def _quiet_again() -> Iterator[None]:
+    """Undo what a command, run in the process of a test, did to the log and to SIGTERM."""
+    logger = logging.getLogger("whileai_core")
+    handlers, propagate, level = logger.handlers[:], logger.propagate, logger.level
+    ended = signal.getsignal(signal.SIGTERM)
+    yield
+    logger.handlers[:], logger.propagate = handlers, propagate
+    logger.setLevel(level)
+    signal.signal(signal.SIGTERM, ended)
+
+
 @pytest.fixture(scope="session")
 def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A real Prefect server, once a session, on an in-memory database; gives its API URL."""
-    os.environ["PREFECT_HOME"] = str(tmp_path_factory.mktemp("prefect"))
+    home = tmp_path_factory.mktemp("prefect")
+    os.environ["PREFECT_HOME"] = str(home)
     os.environ["PREFECT_SERVER_ANALYTICS_ENABLED"] = "false"
     os.environ["DO_NOT_TRACK"] = "1"
-    os.environ["PREFECT_SERVER_SERVICES_EVENT_PERSISTER_FLUSH_INTERVAL"] = "0.2"
     os.environ["PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW"] = "ignore"
 
-    from prefect.events.worker import EventsWorker
-    from prefect.server.api.server import SubprocessASGIServer
-    from prefect.settings import (
-        PREFECT_API_URL,
-        PREFECT_SERVER_DATABASE_CONNECTION_URL,
-        temporary_settings,
-    )
+    from prefect.settings import PREFECT_API_URL, PREFECT_HOME, temporary_settings
 
-    database = {PREFECT_SERVER_DATABASE_CONNECTION_URL: "sqlite+aiosqlite:///:memory:"}
-    with temporary_settings(database):
-        server = SubprocessASGIServer(port=_free_port())
-        server.start(timeout=120)
-        try:
-            with temporary_settings({PREFECT_API_URL: server.api_url}):
-                yield server.api_url
-                EventsWorker.drain_all(timeout=5)  # else the last events meet a closed server
-        finally:
-            server.stop()
+    from flows._server import prefect_api
+
+    with ExitStack() as running:
+        running.enter_context(
+            temporary_settings({PREFECT_HOME: home}, restore_defaults={PREFECT_API_URL})
+        )
+        with pytest.MonkeyPatch.context() as patch:  # for the server alone
+            patch.setenv("PREFECT_SERVER_DATABASE_CONNECTION_URL", "sqlite+aiosqlite:///:memory:")
+            patch.setenv("PREFECT__SERVER_EPHEMERAL", "1")
+            patch.setenv("PREFECT_SERVER_UI_ENABLED", "false")
+            running.enter_context(prefect_api())
+        yield str(PREFECT_API_URL.value())
 
 
 @pytest.fixture(scope="session")
@@ -105,9 +115,3 @@ def postgres() -> Iterator[Cluster]:
         pytest.skip(reason)
     with running_cluster(programs) as cluster:
         yield cluster
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
