@@ -7,7 +7,8 @@ import json
 import stat
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,12 @@ from local_hub import TOKEN, LocalHub
 
 from whileai_core.cli.main import main
 from whileai_core.hub import failures
+from whileai_core.platform import _hub
+
+
+async def _soon(wait_for: Callable[..., Awaitable[Any]], look: Any, **options: Any) -> Any:
+    """Wait for a job as the product does, but look at it more often."""
+    return await wait_for(look, **options | {"poll": 0})
 
 
 @pytest.fixture
@@ -25,6 +32,7 @@ def server(monkeypatch: pytest.MonkeyPatch, home: Path) -> Iterator[LocalHub]:
     monkeypatch.setenv("HF_ENDPOINT", hub.url)
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     monkeypatch.setattr(failures, "BASE_SECONDS", 0.001)
+    monkeypatch.setattr(_hub, "wait_for", partial(_soon, _hub.wait_for))
     yield hub
     for thread in threading.enumerate():
         if thread.name == "whileai-gate-jobs":

@@ -14,8 +14,6 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from deployments.automations import FLOWS
-
 
 def write_traces(folder: Path) -> str:
     path = folder / "a.jsonl"
@@ -78,6 +76,8 @@ def test_runs_by_hand_are_for_any_agent_and_cancel_nobody(served):
 
 
 def test_every_form_explains_every_parameter(served):
+    from deployments.automations import FLOWS
+
     found = deployments(served)
     forms = {name: one["parameter_openapi_schema"] for name, one in found.items()}
     assert set(forms) == {"nightly", "hill-climb", "publish", "import"}
