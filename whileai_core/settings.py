@@ -72,8 +72,8 @@ class Settings(BaseSettings):
     gate_database_url: str | None = None
     gate_blob_url: str | None = None
     gate_origin: str | None = None
-    gate_max_upload_bytes: int = 5 * 1024**3
-    gate_max_traces_bytes: int = 64 * 1024**2
+    gate_max_upload_bytes: int = Field(default=5 * 1024**3, ge=1)
+    gate_max_traces_bytes: int = Field(default=64 * 1024**2, ge=1)
     gate_loose_span_days: float = Field(default=7, ge=0)
     gate_key_rate: float = Field(default=200, ge=0)
     gate_key_burst: int = Field(default=2000, ge=1)

@@ -234,6 +234,19 @@ def test_output_that_cannot_be_written_is_a_failure(monkeypatch, capsys):
         full.detach().detach()
 
 
+@pytest.mark.parametrize("content", [b"{", b"\x80\xff", b"5", b'["x"]'])
+def test_a_file_that_holds_no_tools_is_named(content, tmp_path, capsys):
+    (tmp_path / "tools.json").write_bytes(content)
+    agent = "whileai_core.simulation.demo:flawed_agent"
+    arguments = ["--agent", agent, "--tools", tmp_path / "tools.json", "--out", tmp_path / "o"]
+    assert "tools.json holds no list of tool schemas" in failed(capsys, "simulate", *arguments)
+
+
+def test_a_store_for_the_gate_that_nobody_knows_is_named(monkeypatch, capsys):
+    monkeypatch.setenv("WHILEAI_GATE_BLOB_URL", "foo://bucket")
+    assert "WHILEAI_GATE_BLOB_URL cannot be used: " in failed(capsys, "datasets")
+
+
 class _FullDisk(sqlite3.Connection):
     def execute(self, *_):
         error = sqlite3.OperationalError("database or disk is full")
@@ -250,7 +263,7 @@ def test_a_disk_without_space_for_the_gate_is_said_at_once(home, monkeypatch, ca
     patient = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: pytest.fail("waited"))
     monkeypatch.setattr(migrate, "time", patient)
     said = failed(capsys, "datasets")
-    assert f"{home / 'gate'}: database or disk is full; free space" in said
+    assert f"{home / 'gate'}: database or disk is full; free space, " in said
 
 
 def raiser(error):

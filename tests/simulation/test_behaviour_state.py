@@ -59,3 +59,11 @@ def test_markers_are_regions_and_ungraded_rows_are_none():
     rows = [row(None, 1, scores={"polite": 0, "length": 0.4})]
     assert list(behavior_state(rows)) == ["polite"]
     assert behavior_state([]) == {}
+
+
+def test_times_may_be_spelt_in_any_way():
+    spelt = ["2026-11-28T10:00:00Z", 1795946400.5, 1795946401 * 10**9, None, ["x"], "noon", {}]
+    rows = [row(number % 2, ts) for number, ts in enumerate(spelt)]
+    assert behavior_state(rows)["task:lookup_order"]["graded"] == len(spelt)
+    late = [row(0, "2026-11-28T10:00:00Z"), row(1, 1764000000.0)]  # the first is the later one
+    assert behavior_state(late) == behavior_state(late[::-1])

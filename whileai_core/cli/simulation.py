@@ -250,9 +250,12 @@ def tools(given: str | None) -> list[dict[str, Any]] | str | None:
 
     if given is None or not Path(given).is_file():
         return given
-    value = jsonio.loads(Path(given).read_bytes())
+    try:
+        value = jsonio.loads(Path(given).read_bytes())
+    except ValueError:
+        value = None
     if not isinstance(value, list) or not all(isinstance(tool, dict) for tool in value):
-        raise InputError(f"{given} holds no list of tool schemas")
+        raise InputError(f"{given} holds no list of tool schemas, as JSON")
     return value
 
 

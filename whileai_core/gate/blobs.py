@@ -18,6 +18,7 @@ except ImportError:  # Windows does not let an open file be deleted, which serve
     fcntl = None  # type: ignore[assignment]  # typeshed has no None module
 
 from whileai_core.blobs import OBJECT_STORES
+from whileai_core.errors import StoreError
 
 if TYPE_CHECKING:
     from whileai_core.gate.settings import GateSettings
@@ -155,7 +156,10 @@ class RemoteBlobs:
     def __init__(self, url: str) -> None:
         import fsspec
 
-        self._fs, self._root = fsspec.core.url_to_fs(url)
+        try:
+            self._fs, self._root = fsspec.core.url_to_fs(url)
+        except (ValueError, ImportError) as error:
+            raise StoreError(f"WHILEAI_GATE_BLOB_URL cannot be used: {error}") from error
         # There is no folder to make, and a bucket of a mistyped name must not be made.
         self._flat = url.partition("://")[0] in OBJECT_STORES
 

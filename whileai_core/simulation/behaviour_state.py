@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from whileai_core.dialects.instants import instant
 from whileai_core.rows import Row
 from whileai_core.traces.calls import tool_calls
 from whileai_core.traces.faults import fault_of_call
@@ -71,7 +72,7 @@ def behavior_state(rows: Iterable[Row], *, exploration: float = 0.2) -> dict[str
         Region to `status`, `fails`, `graded`, `priority`, `budget_share`, `low_support` and
         `rotate_coordinates` (aimed at before, and failing still), highest priority first.
     """
-    ordered = sorted(rows, key=lambda row: row.get("ts") or 0.0)
+    ordered = sorted(rows, key=lambda row: instant(row.get("ts")))  # traces spell it in any way
     regions: dict[str, _Region] = {}
     for row, is_latest in zip(ordered, _latest(ordered), strict=True):
         for name, label in _labels(row).items():
