@@ -23,7 +23,7 @@ _FACTS = frozenset(FIRST_OF)
 _SAID_BY_ALL = _FACTS | {"conversation", "error"}
 _TOOL_NEEDS = frozenset({"arguments", "result", "tool_id", "tool_name"})
 _MODEL_NEEDS = frozenset({"messages_in", "messages_out"})
-_TOKENS = frozenset({"tokens_in", "tokens_out"})
+_COUNTS = frozenset({"tokens_in", "tokens_out", "response_id"})
 
 
 def facts_in(at: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
@@ -34,7 +34,7 @@ def facts_in(at: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
 def part_in(kind: str, fields: Set[str]) -> str:
     """Return the part of a span of this kind with these fields: see `Brief.part`."""
     own = fields - _SAID_BY_ALL
-    if kind == MODEL and _MODEL_NEEDS <= own <= _MODEL_NEEDS | _TOKENS:
+    if kind == MODEL and _MODEL_NEEDS <= own <= _MODEL_NEEDS | _COUNTS:
         return MODEL
     if kind == TOOL and _TOOL_NEEDS <= own <= _TOOL_NEEDS | {"tool_status"}:
         return TOOL

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whileai_core.dialects.events import Call, Result
-from whileai_core.dialects.spans.functions import tool_message
+from whileai_core.dialects.spans.functions import called_arguments, tool_message, tool_result
 from whileai_core.dialects.spans.values import decoded, input_events, output_events, tool_arguments
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ class Run(NamedTuple):
 
 def run_of(reading: Reading) -> Run:
     """Return the call a tool span stands for."""
-    arguments, result = tool_arguments(reading.arguments), decoded(reading.result)
+    arguments = called_arguments(tool_arguments(reading.arguments))
+    result = tool_result(reading.result)
     call_id = _text_id(reading.tool_id)
     if reading.inputs or reading.outputs or reading.history:
         arguments, result, call_id = _from_messages(reading, arguments, result, call_id)

@@ -61,11 +61,13 @@ class _Telling:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._transcript = Transcript()
         self._runs = {id(reading): run_of(reading) for reading in tree.ordered if reading.is_tool}
+        self._transcript = Transcript({run.call_id for run in self._runs.values() if run.call_id})
         # Calls that a tool span tells whole: the model's own message about them adds nothing.
         self._told_by_spans = {
-            run.call_id for run in self._runs.values() if run.call_id and run.arguments
+            run.call_id
+            for run in self._runs.values()
+            if run.call_id and run.arguments and type(run.arguments) is not str
         }
         # Trace to its last history and where that one stands.
         self._last: dict[str, tuple[History, Place]] = {}

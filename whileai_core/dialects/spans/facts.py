@@ -103,7 +103,8 @@ def _definitions(value: Any) -> list[Any] | None:
 def _usage(tree: Tree) -> dict[str, int] | None:
     """Sum the tokens of the innermost spans that count any: outer ones repeat them.
 
-    An agent whose model calls lie beside it instead of inside repeats them too.
+    An agent whose model calls lie beside it instead of inside repeats them too, and so does the
+    second of two tracers of one model call: the id of the response tells, or its time.
     """
     counted = []
     for reading in tree.ordered:
@@ -115,10 +116,15 @@ def _usage(tree: Tree) -> dict[str, int] | None:
         return None
     outer = {span for reading, _, _ in counted for span in tree.around(reading)}
     models = [reading for reading, _, _ in counted if reading.kind == MODEL]
+    responses: set[Any] = set()
     total_in = total_out = 0
     for reading, tokens_in, tokens_out in counted:
         if reading.span in outer or (reading.kind == AGENT and _runs_beside(reading, models)):
             continue
+        if reading.response_id in responses or _is_inside_other_tracers(reading, models):
+            continue
+        if type(reading.response_id) is str:
+            responses.add(reading.response_id)
         total_in += tokens_in
         total_out += tokens_out
     return {"input_tokens": total_in, "output_tokens": total_out}
@@ -127,6 +133,18 @@ def _usage(tree: Tree) -> dict[str, int] | None:
 def _runs_beside(agent: Reading, models: Sequence[Reading]) -> bool:
     return any(
         model.trace == agent.trace and agent.start <= model.start <= agent.end for model in models
+    )
+
+
+def _is_inside_other_tracers(reading: Reading, models: Sequence[Reading]) -> bool:
+    """Tell whether a model call without messages is in all but name inside one that has them."""
+    if reading.kind != MODEL or reading.has_content:
+        return False
+    return any(
+        (model.trace, model.parent) == (reading.trace, reading.parent)
+        and model.has_content
+        and model.start <= reading.start <= reading.end <= model.end
+        for model in models
     )
 
 

@@ -6,10 +6,12 @@ import re
 from typing import Any
 
 from whileai_core import jsonio
-from whileai_core.dialects.spans.values import decoded
+from whileai_core.dialects.spans.values import decoded, tool_arguments
 
 _CALLBACK_INPUTS = ("inputs", "input_str", "input")
 _CALLBACK_KEYS = frozenset({*_CALLBACK_INPUTS, "tags", "metadata", "kwargs"})
+# Beside these some frameworks pass switches of their own.
+_FUNCTION_KEYS = frozenset({"args", "kwargs"})
 _OUTPUT_KEYS = frozenset({"output", "kwargs"})
 # How Python prints a LangChain tool message.
 _PRINTED_MESSAGE = re.compile(
@@ -22,7 +24,8 @@ def function_arguments(value: Any) -> Any:
     found = decoded(value)
     if not isinstance(found, dict):
         return found
-    if found.keys() == {"args", "kwargs"} and not found["args"]:
+    switches = [value for key, value in found.items() if key not in _FUNCTION_KEYS]
+    if found.keys() >= _FUNCTION_KEYS and not found["args"] and {*map(type, switches)} <= {bool}:
         return found["kwargs"]
     if not found.keys() - _CALLBACK_KEYS and ("inputs" in found or "input_str" in found):
         for key in _CALLBACK_INPUTS:
@@ -39,6 +42,23 @@ def function_output(value: Any) -> Any:
     return found
 
 
+def called_arguments(value: Any) -> Any:
+    """Return arguments as recorded for a call, a LangChain callback's inputs taken out.
+
+    Only the callback's own text of them tells: a tool may have parameters of the other names.
+    """
+    if isinstance(value, dict) and "input_str" in value:
+        return tool_arguments(function_arguments(value))
+    return value
+
+
+def tool_result(value: Any) -> Any:
+    """Return the result behind JSON text, a text in JSON's quotes too."""
+    if type(value) is str and value[:1] == '"' and value[-1:] == '"' and len(value) > 1:
+        value = json_value(value)
+    return decoded(value)
+
+
 def tool_message(result: Any) -> tuple[Any, str | None, bool]:
     """Take a LangChain tool message apart: its content, its call id, whether it says error.
 
@@ -51,12 +71,24 @@ def tool_message(result: Any) -> tuple[Any, str | None, bool]:
         return decoded(printed[2]), printed[3], "status='error'" in result[printed.end(2) :]
     if type(result) is not dict:
         return result, None, False
-    message = result.get("kwargs") if result.get("lc") == 1 else result
+    message = _message_in(result)
     if isinstance(message, dict) and "tool_call_id" in message and "content" in message:
         call_id = message["tool_call_id"]
         failed = message.get("status") == "error"
         return decoded(message["content"]), str(call_id) if call_id else None, failed
     return result, None, False
+
+
+def _message_in(result: dict[str, Any]) -> Any:
+    """Return the message that LangChain writes as `{"lc": 1, "kwargs"}` or `{"type", "data"}`.
+
+    A callback writes such a message as its output.
+    """
+    if result.keys() == _OUTPUT_KEYS and isinstance(result["output"], dict):
+        result = result["output"]
+    if result.get("lc") == 1:
+        return result.get("kwargs")
+    return result["data"] if result.keys() == {"type", "data"} else result
 
 
 def json_value(value: Any) -> Any:

@@ -129,6 +129,9 @@ def _keys(trace: str, members: Sequence[Reading]) -> list[str]:
     """
     own = [conversation_id(reading.conversation) for reading in members]
     distinct = {key for key in own if key is not None}
+    if len(distinct) > 1:
+        own = _without_responses(own, members)
+        distinct = {key for key in own if key is not None}
     if trace and len(distinct) < 2:
         return [distinct.pop() if distinct else trace] * len(members)
     named = dict(zip(map(id, members), own, strict=True))
@@ -141,6 +144,12 @@ def _keys(trace: str, members: Sequence[Reading]) -> list[str]:
         inherited = next((key for r in chain if (key := named[id(r)]) is not None), None)
         keys.append(inherited or first or _apart(chain[-1]))
     return keys
+
+
+def _without_responses(own: list[str | None], members: Sequence[Reading]) -> list[str | None]:
+    """Take away ids that only name the response before: the next call of one conversation."""
+    responses = {reading.response_id for reading in members if type(reading.response_id) is str}
+    return [None if key in responses else key for key in own]
 
 
 def _chain(reading: Reading, by_span: dict[str, Reading]) -> list[Reading]:

@@ -48,6 +48,7 @@ class Reading:
     model_version: Any = None
     outputs: Sequence[Any] = ()
     repeated: Passage | None = None
+    response_id: Any = None
     result: Any = None
     reward: int | float | None = None
     reward_source: str | None = None

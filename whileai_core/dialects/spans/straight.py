@@ -16,12 +16,12 @@ from whileai_core.dialects.events import Ask, Instruct, Say
 from whileai_core.dialects.spans.briefs import Brief
 from whileai_core.dialects.spans.calls import ended_run
 from whileai_core.dialects.spans.facts import FIRST_OF, count, place_facts
+from whileai_core.dialects.spans.functions import called_arguments, tool_result
 from whileai_core.dialects.spans.histories import Passage
 from whileai_core.dialects.spans.identity import are_usual_span_ids, span_id
 from whileai_core.dialects.spans.kinds import AGENT, MODEL, TOOL
 from whileai_core.dialects.spans.plain import names_only, plain_events
 from whileai_core.dialects.spans.spellings import failure_in
-from whileai_core.dialects.spans.values import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -175,13 +175,13 @@ class _Telling:
     def _ran(self, brief: Brief) -> None:
         values, at = brief.values, brief.plan.at
         call_id, result = values[at["tool_id"]], values[at["result"]]
-        arguments = jsonio.loads_exact(values[at["arguments"]])
+        arguments = called_arguments(jsonio.loads_exact(values[at["arguments"]]))
         failed, message = failure_in(brief.status) if brief.status else (False, "")
         error = values[at["error"]] if "error" in at else None
         run = ended_run(
             str(values[at["tool_name"]]),
             arguments,
-            jsonio.loads_exact(result) if result[0] in "{[" else decoded(result),
+            jsonio.loads_exact(result) if result[0] in "{[" else tool_result(result),
             call_id,
             failed=failed or error is not None,
             status=values[at["tool_status"]] if "tool_status" in at else None,

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from whileai_core.dialects.events import Ask, Call, Event, Instruct, Result, Say
 from whileai_core.dialects.spans.plain import names_only
+from whileai_core.dialects.spans.sameness import differing_ids, same_arguments, says_more
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Sequence, Set
 
     from whileai_core.rows import Step
 
@@ -46,9 +47,14 @@ class Place:
 
 
 class Transcript:
-    """Prompt, steps and last reply of one conversation, built from its spans in time order."""
+    """Prompt, steps and last reply of one conversation, built from its spans in time order.
 
-    def __init__(self) -> None:
+    Args:
+        span_ids: The call ids that tool spans will bring.
+    """
+
+    def __init__(self, span_ids: Set[str] = frozenset()) -> None:
+        self._span_ids = span_ids
         self.prompt = ""
         self.steps: list[Step] = []
         self.final_text = ""
@@ -61,6 +67,8 @@ class Transcript:
         # Calls of each tool that messages told and no span has claimed yet, in order.
         self._unclaimed: dict[str, dict[_Known, None]] = {}
         self._settled: set[str] = set()
+        # Ids under which one message names a call, to those by which another one answers it.
+        self._other_ids: dict[str, str] = {}
 
     def knows(self, message: Any) -> bool:
         """Tell whether a message says nothing but calls, and results, that spans have told whole.
@@ -97,6 +105,8 @@ class Transcript:
         return True
 
     def _heard(self, events: list[Event], place: Place) -> None:
+        self._other_ids |= differing_ids(events)
+        self._answered_next(events)
         for event in events:
             if isinstance(event, Ask):
                 if _has(event.text):
@@ -149,12 +159,13 @@ class Transcript:
             known = self._remember(step, call_id, max(len(self._turns) - 1, 0), span)
         else:
             self._claim(known, span)
-            if arguments is not None and not known.step["arguments"]:
+            if says_more(arguments, known.step["arguments"]):
                 known.step["arguments"] = arguments
         if result is not None or failed or "result" not in known.step:
             known.step["result"] = result
             known.answered = result is not None or failed
-        if call_id and known.answered and known.step["arguments"]:
+        told = known.step["arguments"]
+        if call_id and known.answered and told and type(told) is not str:
             self._settled.add(call_id)
         return known.step
 
@@ -216,19 +227,20 @@ class Transcript:
             step: Step = {"tool": call.name, "arguments": call.arguments}
             known = self._remember(step, call.id, turn)
         else:
-            if call.arguments and not known.step["arguments"]:
+            if says_more(call.arguments, known.step["arguments"]):
                 known.step["arguments"] = call.arguments
             if call.id and known.id is None:
                 known.id = call.id
-                self._by_id.setdefault(call.id, []).append(known)
+            self._name(known, call.id)
+        self._name(known, self._other_ids.get(call.id or ""))
         named.add(known)
 
     def _alike(self, call: Call, turn: int) -> list[_Known]:
-        if call.id:
+        for call_id in (call.id, self._other_ids.get(call.id or "")):
             same = [
                 known
-                for known in self._by_id.get(call.id, ())
-                if _same(known.step["arguments"], call.arguments)
+                for known in self._by_id.get(call_id or "", ())
+                if same_arguments(known.step["arguments"], call.arguments)
             ]
             if same:
                 return same
@@ -237,7 +249,7 @@ class Transcript:
             for known in self._by_turn.get(turn, ())
             if known.step["tool"] == call.name
             and (known.id is None or not call.id)
-            and _same(known.step["arguments"], call.arguments)
+            and same_arguments(known.step["arguments"], call.arguments)
         ]
 
     def _answered(self, result: Result, turn: int) -> None:
@@ -249,6 +261,19 @@ class Transcript:
                 self._remember(step, result.id, turn)
         elif not known.answered and known.step.get("result") is None:
             known.step["result"] = result.value
+
+    def _answered_next(self, events: list[Event]) -> None:
+        """Bind results that come alone, under ids of their own, to the calls that wait for them.
+
+        So they come where a request names the response before instead of repeating it.
+        """
+        results = [event for event in events if isinstance(event, Result) and event.id]
+        if not results or any(isinstance(event, Ask | Call) for event in events):
+            return
+        waiting = [k for k in self._by_turn.get(len(self._turns) - 1, ()) if self._waits(k)]
+        if len(waiting) == len(results) and not any(r.id in self._by_id for r in results):
+            for known, result in zip(waiting, results, strict=True):
+                self._name(known, result.id)
 
     def _asker(self, result: Result, turn: int) -> _Known | None:
         if result.id:
@@ -278,7 +303,7 @@ class Transcript:
         """Find the step of a tool span, if messages or another span of the same call made it."""
         for known in self._by_id.get(call_id, ()) if call_id else ():
             if not known.span or (
-                known.step["tool"] == name and _same(known.step["arguments"], arguments)
+                known.step["tool"] == name and same_arguments(known.step["arguments"], arguments)
             ):
                 return known
         best: _Known | None = None
@@ -286,15 +311,32 @@ class Transcript:
         outer = [self._by_span[span] for span in around if span in self._by_span]
         nested = [known for known in outer if known.step["tool"] == name]
         for known in (*nested, *self._unclaimed.get(name, ())):
-            if _can_be(known, arguments, result, call_id):
+            if _can_be(known, arguments, result, call_id) or self._is_renamed(known, arguments):
                 if self._waits(known):
                     best = known
                     break
                 best = best or known
-        if best is not None and call_id and best.id is None:
-            best.id = call_id
-            self._by_id.setdefault(call_id, []).append(best)
+        if best is not None and call_id:
+            best.id = best.id or call_id
+            self._name(best, call_id)
         return best
+
+    def _is_renamed(self, known: _Known, arguments: Any) -> bool:
+        """Tell whether messages name a call by an id of their own, which no tool span has."""
+        return (
+            known.id is not None
+            and known.id not in self._span_ids
+            and bool(arguments)
+            and known.step["arguments"] == arguments
+            and self._waits(known)
+        )
+
+    def _name(self, known: _Known, call_id: str | None) -> None:
+        """Find a call by this id from now on."""
+        if call_id:
+            same = self._by_id.setdefault(call_id, [])
+            if known not in same:
+                same.append(known)
 
     def _claim(self, known: _Known, span: str) -> None:
         if not known.span and span:
@@ -310,8 +352,7 @@ class Transcript:
         known = _Known(step, call_id, turn, span)
         self.steps.append(step)
         self._by_turn.setdefault(turn, []).append(known)
-        if call_id:
-            self._by_id.setdefault(call_id, []).append(known)
+        self._name(known, call_id)
         if span:
             self._by_span[span] = known
         else:
@@ -329,13 +370,8 @@ def _key(text: str) -> str:
 
 def _can_be(known: _Known, arguments: Any, result: Any, call_id: str | None) -> bool:
     """Tell whether a tool span can be a call that is known without its id."""
-    if not _same(known.step["arguments"], arguments):
+    if not same_arguments(known.step["arguments"], arguments):
         return False
     if not call_id:
         return True
     return known.id is None and known.step.get("result") in (None, result)
-
-
-def _same(known: Any, arguments: Any) -> bool:
-    """Tell whether two records of arguments can be of one call; an empty one says nothing."""
-    return not known or not arguments or known == arguments

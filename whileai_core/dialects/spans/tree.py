@@ -49,10 +49,10 @@ class Tree:
         return found
 
     def agent_around(self, reading: Reading) -> str:
-        """Return the name of the innermost agent around a span, or ""."""
+        """Return the name of the innermost agent around a span that is an aside itself, or ""."""
         for span in self.around(reading):
             outer = self._by_span[span]
-            if outer.kind == AGENT and isinstance(outer.agent, str):
+            if span in self.aside and outer.kind == AGENT and isinstance(outer.agent, str):
                 return outer.agent
         return ""
 

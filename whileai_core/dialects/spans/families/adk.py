@@ -5,16 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.dialects.spans.families.family import Family
-from whileai_core.dialects.spans.kinds import TOOL
+from whileai_core.dialects.spans.kinds import OTHER, TOOL
 from whileai_core.dialects.spans.values import decoded
 
 if TYPE_CHECKING:
     from whileai_core.dialects.spans.reading import Reading
     from whileai_core.dialects.spans.span import Span
 
+# Parallel calls have a span each, and one more for the message with all their results.
+_MERGED = "(merged tools)"
+
 
 def _finish(span: Span, reading: Reading) -> None:
     if reading.kind == TOOL:
+        if reading.tool_name == _MERGED:
+            reading.kind, reading.arguments, reading.result = OTHER, None, None
         return
     request = decoded(span.attributes.get("gcp.vertex.agent.llm_request"))
     if isinstance(request, dict) and request:
@@ -48,5 +53,9 @@ FAMILY = Family(
         "conversation": ("gcp.vertex.agent.session_id",),
     },
     finish=_finish,
-    finish_on=("gcp.vertex.agent.llm_request", "gcp.vertex.agent.llm_response"),
+    finish_on=(
+        "gcp.vertex.agent.llm_request",
+        "gcp.vertex.agent.llm_response",
+        "gcp.vertex.agent.event_id",
+    ),
 )

@@ -127,7 +127,7 @@ FAMILY = Family(
         "conversation": _CONVERSATIONS,
         "messages_in": ("gen_ai.input.messages", "gen_ai.prompt"),
         "messages_out": ("gen_ai.output.messages", "gen_ai.completion"),
-        "system": ("gen_ai.system_instructions",),
+        "system": ("gen_ai.system_instructions", "system_prompt"),
         "arguments": (
             "gen_ai.tool.call.arguments",
             "gen_ai.tool.input",
@@ -145,6 +145,7 @@ FAMILY = Family(
         "tool_name": ("gen_ai.tool.name", "tool.name"),
         "tool_id": ("gen_ai.tool.call.id", "tool.call.id", "tool_call.id"),
         "tool_status": ("gen_ai.tool.status", "tool.status", "otel.status_code", "error"),
+        "response_id": ("gen_ai.response.id",),
         "tokens_in": ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
         "tokens_out": ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
         "model_version": ("zeroproof.model_version",),

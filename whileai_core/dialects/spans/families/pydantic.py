@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.dialects.spans.families.family import Family
+from whileai_core.dialects.spans.kinds import AGENT, MODEL, TOOL
 from whileai_core.dialects.spans.values import decoded
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ def _finish(span: Span, reading: Reading) -> None:
         reading.system = reading.system or request.get("system") or request.get("instructions")
         reading.tools = reading.tools or request.get("tools")
         reading.model = reading.model or request.get("model")
+    if "logfire.msg_template" in attributes and reading.kind in (TOOL, MODEL, AGENT):
+        _read_openai_agents(attributes, reading)
     response = decoded(attributes.get("response_data"))
     if isinstance(response, dict):
         for key in ("message", "content", "combined_chunk_content", "text"):
@@ -35,6 +38,21 @@ def _finish(span: Span, reading: Reading) -> None:
                     [said] if isinstance(said, dict) else [{"role": "assistant", "content": said}]
                 )
                 break
+
+
+def _read_openai_agents(attributes: dict[str, Any], reading: Reading) -> None:
+    """Read what Logfire writes of the OpenAI Agents SDK under names without a namespace."""
+    name, asked, said = (attributes.get(key) for key in ("name", "input", "output"))
+    if reading.kind == TOOL:
+        reading.tool_name = reading.tool_name or name
+        reading.arguments = asked if reading.arguments is None else reading.arguments
+        reading.result = said if reading.result is None else reading.result
+    elif reading.kind == AGENT:
+        reading.agent = reading.agent or name
+    elif said and not reading.outputs:
+        if asked:
+            reading.inputs = (asked,)  # the request data may hold the answer too
+        reading.gave(said)
 
 
 def _read_events(events: list[Any], reading: Reading) -> None:
@@ -71,7 +89,19 @@ FAMILY = Family(
         "model": ("model_name",),
         "value_out": ("final_result",),
     },
-    names={"agent run": "agent"},
+    names={
+        "agent run": AGENT,
+        "Agent run: {name!r}": AGENT,
+        "Function: {name}": TOOL,
+        "Chat completion with {gen_ai.request.model!r}": MODEL,
+        "Responses API with {gen_ai.request.model!r}": MODEL,
+    },
     finish=_finish,
-    finish_on=("all_messages_events", "events", "request_data", "response_data"),
+    finish_on=(
+        "all_messages_events",
+        "events",
+        "request_data",
+        "response_data",
+        "logfire.msg_template",
+    ),
 )
