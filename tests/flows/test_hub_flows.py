@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,6 +63,21 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return counts
 
 
+class Hold:
+    """Holds an answer of the Hub back until a job was looked at more than so many times."""
+
+    def __init__(self, looks: Counter[str], job: str, times: float) -> None:
+        self._looks, self._job, self.times = looks, job, times
+
+    def __call__(self) -> None:
+        end = time.monotonic() + 60
+        while self._looks[self._job] <= self.times and time.monotonic() < end:
+            time.sleep(0.01)
+
+    def until_looked_at_again(self) -> None:
+        self.times = self._looks[self._job] + 1  # the first look of a run finds the job under way
+
+
 def publish(**parameters: Any) -> dict[str, Any]:
     from flows.hub_publish import hub_publish
 
@@ -88,7 +105,8 @@ def test_a_dataset_is_published_by_id_or_by_the_event_that_announced_it(
 ) -> None:
     train = push(purpose="train")
     held = push(purpose="holdout", parent=train)
-    hub.fail("GET", "/api/whoami-v2", do="wait", seconds=1.5)
+    hold = Hold(looks, "hf_publish_result", 2)
+    hub.fail("GET", "/api/whoami-v2", do="call", call=hold)
     made = publish(dataset_id=train)
     assert (made["repo"], made["split"], made["private"]) == ("kim/orders", "train", True)
     assert looks["hf_publish_result"] > 2
@@ -116,11 +134,15 @@ def test_a_job_that_failed_is_looked_at_no_more(hub: LocalHub, looks: Counter[st
     assert looks["import_hf_result"] <= 4
 
 
-def test_a_wait_that_is_over_leaves_the_job_and_a_rerun_joins_it(hub: LocalHub) -> None:
+def test_a_wait_that_is_over_leaves_the_job_and_a_rerun_joins_it(
+    hub: LocalHub, looks: Counter[str]
+) -> None:
     dataset = push()
-    hub.fail("GET", "/api/whoami-v2", do="wait", seconds=3.0)
+    hold = Hold(looks, "hf_publish_result", math.inf)
+    hub.fail("GET", "/api/whoami-v2", do="call", call=hold)
     with pytest.raises(StillRunning, match="run the flow again"):
         publish(dataset_id=dataset, timeout=0.3)
+    hold.until_looked_at_again()
     assert publish(dataset_id=dataset)["status"] == "done"
     assert hub.requests("GET", "/api/whoami-v2") == 1
     assert len(hub.dataset("kim/orders").titles) == 1
@@ -130,8 +152,13 @@ def test_a_cancelled_wait_leaves_the_job(hub: LocalHub) -> None:
     from flows.hub_publish import hub_publish
 
     dataset = push()
-    asked = threading.Event()
-    hub.fail("GET", "/api/whoami-v2", do="wait", seconds=2.0, call=asked.set)
+    asked, go_on = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        asked.set()
+        go_on.wait(60)
+
+    hub.fail("GET", "/api/whoami-v2", do="call", call=hold)
 
     async def cancelled() -> None:
         task = asyncio.create_task(hub_publish(dataset_id=dataset))
@@ -141,6 +168,7 @@ def test_a_cancelled_wait_leaves_the_job(hub: LocalHub) -> None:
             await task
 
     asyncio.run(cancelled())
+    go_on.set()
     idle()
     (row,) = sync.datasets()["datasets"]
     assert row["hf"]["status"] == "done"
@@ -151,9 +179,11 @@ def test_an_import_gives_a_dataset_and_a_rerun_joins_the_one_under_way(
     hub: LocalHub, looks: Counter[str]
 ) -> None:
     publish(dataset_id=push(), private=False)
-    hub.fail("GET", "/api/datasets/kim/orders$", do="wait", seconds=3.0)
+    hold = Hold(looks, "import_hf_result", math.inf)
+    hub.fail("GET", "/api/datasets/kim/orders$", do="call", call=hold)
     with pytest.raises(StillRunning):
         take(repo="kim/orders", name="back", agent="Shop", timeout=0.3)
+    hold.until_looked_at_again()
     row = take(repo="kim/orders", name="back", agent="Shop")
     assert (row["status"], row["rows"], row["name"], row["agent"]) == ("ready", 3, "back", "shop")
     assert sync.pull(row["datasetId"]) == ROWS

@@ -76,7 +76,7 @@ def test_rows_are_pushed_with_the_judges_reward_and_the_report_says_what_it_is_w
     assert len(judged) == 20
     assert all(row["reward"] == ("lost" not in row["final_text"]) for row in pulled)
     assert {row["reason"] for row in judged} == {"read the reply"}
-    reply = httpx.post(f"{prefect_server}/artifacts/filter", json={}).json()
+    reply = httpx.post(f"{prefect_server}/artifacts/filter", json={"sort": "CREATED_DESC"}).json()
     pages = [page["data"] for page in reply if page["key"] == "night-summary"]
     assert any("judge lenient: graded 20 of 20" in page for page in pages)
     assert any("agrees on 100.0 % [72.2 – 100.0], n = 10" in page for page in pages)
@@ -143,7 +143,7 @@ def test_a_judge_that_fails_on_some_rows_is_warned_about_and_pushes_no_secret(
     )
     assert warning in as_text(result)
     assert warning in caplog.messages
-    reply = httpx.post(f"{prefect_server}/artifacts/filter", json={}).json()
+    reply = httpx.post(f"{prefect_server}/artifacts/filter", json={"sort": "CREATED_DESC"}).json()
     assert any(f"> {warning}" in str(page["data"]) for page in reply)
     failed = [row for row in pulled(result) if row["judge_status"] == "error"]
     assert [row["judge_meta"] for row in failed] == [{"error": "RuntimeError: boom ***"}] * 4

@@ -175,7 +175,7 @@ def test_a_step_is_tried_again_where_that_may_help_and_only_there():
 
 
 def _artifacts(api):
-    reply = httpx.post(f"{api}/artifacts/filter", json={}).json()
+    reply = httpx.post(f"{api}/artifacts/filter", json={"sort": "CREATED_DESC"}).json()
     return [(artifact["key"], artifact["data"]) for artifact in reply]
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+from whileai_core.gate import accounts
+from whileai_core.gate.database import now_ms
+from whileai_core.gate.routes import credentials
 
 
 def _bearer(user: Any) -> dict[str, str]:
@@ -25,6 +28,11 @@ def _works(user: Any, credential: str) -> bool:
     return bool(reply.status_code == 200)
 
 
+def _pass_time(monkeypatch: pytest.MonkeyPatch, seconds: int) -> None:
+    for module in (accounts, credentials):
+        monkeypatch.setattr(module, "now_ms", lambda: now_ms() + seconds * 1000)
+
+
 def test_an_issued_credential_stands_for_the_account(user: Any) -> None:
     dataset, _ = user.create()
     issued = _issue(user, name="ci", ttlSeconds=60)
@@ -41,10 +49,12 @@ def test_two_calls_give_two_credentials_with_defaults(user: Any) -> None:
     assert (first["name"], first["ttlSeconds"]) == ("sdk-default", 3600)
 
 
-def test_expired_revoked_and_forged_credentials_are_refused(user: Any) -> None:
-    short = _issue(user, ttlSeconds=1)["credential"]
+def test_expired_revoked_and_forged_credentials_are_refused(
+    user: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = _issue(user, ttlSeconds=60)["credential"]
     assert _works(user, short)
-    time.sleep(1.1)
+    _pass_time(monkeypatch, 61)
     assert not _works(user, short)
     kept = _issue(user)["credential"]
     assert not _works(user, kept[:-1] + ("A" if kept[-1] != "A" else "B"))
@@ -57,15 +67,15 @@ def test_expired_revoked_and_forged_credentials_are_refused(user: Any) -> None:
     assert reply.status_code == 404
 
 
-def test_refresh_lengthens_the_life(user: Any) -> None:
-    issued = _issue(user, ttlSeconds=1, name="n")
+def test_refresh_lengthens_the_life(user: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    issued = _issue(user, ttlSeconds=60, name="n")
     body = {"credential": issued["credential"], "ttlSeconds": 120}
     reply = user.http.post("/auth/refresh-credential", headers=_bearer(user), json=body)
     assert reply.status_code == 200
     refreshed = reply.json()
     assert (refreshed["credential"], refreshed["name"]) == (issued["credential"], "n")
     assert refreshed["expiresAt"] > issued["expiresAt"]
-    time.sleep(1.1)
+    _pass_time(monkeypatch, 61)
     assert _works(user, issued["credential"])
 
 

@@ -127,9 +127,9 @@ async def test_a_worker_that_was_too_slow_changes_nothing(gate: Gate) -> None:
 
 
 async def test_a_lease_is_renewed_while_the_work_goes_on(gate_settings: GateSettings) -> None:
-    settings = dataclasses.replace(gate_settings, lease_seconds=0.3)
+    settings = dataclasses.replace(gate_settings, lease_seconds=1.2)
     async with open_gate(settings) as gate:
-        claim = await _add(gate, lease=0.3)
+        claim = await _add(gate, lease=1.2)
         begun, go_on = anyio.Event(), anyio.Event()
 
         async def long(gate: Gate, claim: jobs.Claim) -> None:
@@ -140,7 +140,7 @@ async def test_a_lease_is_renewed_while_the_work_goes_on(gate_settings: GateSett
         async with anyio.create_task_group() as group:
             group.start_soon(jobs.run, gate, claim, long)
             await begun.wait()
-            await anyio.sleep(0.5)
+            await anyio.sleep(1.4)
             other = _Work()
             await jobs.run_due(gate, {"test": other})
             assert other.begun == 0

@@ -6,9 +6,12 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
+from whileai_core.gate import permits
 
 
 @pytest.mark.parametrize(
@@ -98,12 +101,13 @@ def test_forged_addresses_are_403(user: Any, kind: str) -> None:
 
 
 def test_expired_addresses_are_403_and_a_repeated_creation_renews_them(
-    serve_with: Callable[..., Any],
+    serve_with: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    user = serve_with(url_seconds=2).user()
+    user = serve_with(url_seconds=60).user()
     headers = {"Idempotency-Key": "k"}
     made = user.call("POST", "/datasets", 201, json={"name": "n"}, headers=headers)
-    time.sleep(2.1)
+    later = SimpleNamespace(time=lambda: time.time() + 61)
+    monkeypatch.setattr(permits, "time", later)
     assert user.http.put(made["uploadUrl"], content=b"{}\n").status_code == 403
     again = user.call("POST", "/datasets", 201, json={"name": "n"}, headers=headers)
     assert again["datasetId"] == made["datasetId"]

@@ -70,7 +70,8 @@ def test_without_an_account_it_says_what_to_do(
 
 def test_giving_up_the_wait_does_not_end_the_job(server: LocalHub) -> None:
     dataset = push()
-    server.fail("GET", "/api/whoami-v2", do="wait", seconds=0.6)
+    go_on = threading.Event()
+    server.fail("GET", "/api/whoami-v2", do="call", call=lambda: go_on.wait(60))
 
     async def hurried() -> None:
         with pytest.raises(TimeoutError):
@@ -79,6 +80,7 @@ def test_giving_up_the_wait_does_not_end_the_job(server: LocalHub) -> None:
     asyncio.run(hurried())
     with pytest.raises(StillRunning):
         sync.hf_publish(dataset, timeout=0.1, poll=0.1)
+    go_on.set()
     assert sync.hf_publish(dataset, poll=0.2)["status"] == "done"
     assert len(server.dataset("kim/orders").titles) == 1
     idle()

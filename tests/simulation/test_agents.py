@@ -240,7 +240,7 @@ def test_an_agent_that_takes_too_long_is_given_up(kind):
     async def sleeps(message):
         await anyio.sleep(60)
 
-    agent = sleeps if kind == "async" else lambda message: time.sleep(0.3)
+    agent = sleeps if kind == "async" else lambda message: time.sleep(1)
     with pytest.raises(AgentError, match=r"0\.05 s") as caught:
         roll_out(agent, timeout=0.05)
     assert caught.value.kind == "timeout"

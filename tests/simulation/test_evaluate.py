@@ -77,7 +77,7 @@ def raises(row):
 
 
 def slow(row):
-    time.sleep(0.3)
+    time.sleep(1)
 
 
 @pytest.mark.parametrize(
