@@ -24,6 +24,7 @@ from prefect.client.schemas.actions import (
     WorkPoolCreate,
 )
 from prefect.client.schemas.objects import ConcurrencyOptions
+from prefect.client.schemas.responses import DeploymentResponse
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.events import AutomationCore, DeploymentEventTrigger
 from prefect.flows import Flow, load_flow_from_entrypoint
@@ -34,6 +35,7 @@ from pydantic import ValidationError
 from deployments.automations import notifications, standing, sync_automation
 from whileai_core.cli.source_root import source_root
 from whileai_core.errors import InputError, SettingsError, StoreError
+from whileai_core.platform._redact import Redactor, shown_url
 from whileai_core.version import __version__
 
 _NIGHTLY = "nightly"  # the entry that the nights of single agents are copies of
@@ -42,6 +44,7 @@ _NIGHTLY = "nightly"  # the entry that the nights of single agents are copies of
 ONE_AT_A_TIME = {"limit": 1, "collision_strategy": "CANCEL_NEW"}
 _OURS = "whileai"  # a tag of every deployment
 _POOL = "local"
+_PAGE = 200  # deployments the server gives at once
 _PUBLISHING = "publish"  # the work queue that a refused gate pauses
 
 
@@ -88,13 +91,23 @@ class Planned:
 
 @dataclass
 class Registered:
-    """What is on the server now, by name; each was `created` or `updated`."""
+    """What is on the server now, by name.
+
+    Attributes:
+        api: Address of the server.
+        ui: Address of its UI.
+        deployments: Each was `created`, `updated`, or `removed`: a flow of an earlier version.
+        automations: Each was `created` or `updated`.
+        night: The night that was put on a schedule.
+        dropped: Parameters people had set that the flow of a deployment has no longer.
+    """
 
     api: str
     ui: str | None
     deployments: dict[str, str] = field(default_factory=dict)
     automations: dict[str, str] = field(default_factory=dict)
     night: Planned | None = None
+    dropped: dict[str, list[str]] = field(default_factory=dict)
 
 
 async def register(
@@ -127,12 +140,15 @@ async def register(
     entries, pull = _read_entries()
     if night is not None:
         entries.append(_entry_of(night, entries))
-    async with _client(api) as client:
-        registration = _Registration(client, pull, pool, Registered(api, PREFECT_UI_URL.value()))
+    shown = shown_url(api, presigned=False)
+    async with _client(shown) as client:
+        registration = _Registration(client, pull, pool, Registered(shown, PREFECT_UI_URL.value()))
         block = await registration.find_block(notify) if notify else None
         await registration.make_pool()
-        for entry in [*entries, *await registration.earlier_nights(entries)]:
+        earlier = await registration.earlier()
+        for entry in [*entries, *_earlier_nights(earlier, entries)]:
             await registration.register(entry, publish=publish)
+        await registration.remove_gone(earlier)
         await registration.sync_automations(block)
         if night is not None:
             registration.done.night = await registration.plan(night)
@@ -163,25 +179,45 @@ def _entry_of(night: Night, entries: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def _earlier_nights(
+    earlier: Sequence[DeploymentResponse], entries: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Describe the nights of agents that are on the server already: they are updated too."""
+    template = _named(_NIGHTLY, entries)
+    known = {entry["name"] for entry in entries}
+    return [
+        {**template, "name": deployment.name, "concurrency_limit": ONE_AT_A_TIME}
+        for deployment in earlier
+        if deployment.entrypoint == template["entrypoint"] and deployment.name not in known
+    ]
+
+
 def _named(name: str, entries: list[dict[str, Any]]) -> dict[str, Any]:
     return next(entry for entry in entries if entry["name"] == name)
 
 
 @asynccontextmanager
 async def _client(api: str) -> AsyncIterator[PrefectClient]:
-    """Open a client whose failures are errors of ours."""
+    """Open a client whose failures are errors of ours, without what the server says of secrets."""
     try:
         async with get_client() as client:
             problem = await client.api_healthcheck()
+            if isinstance(problem, httpx.HTTPStatusError):
+                raise problem
             if problem is not None:
-                raise StoreError(f"{api} does not answer: {problem}; is the Prefect server up?")
+                said = Redactor(()).clean(str(problem))
+                raise StoreError(f"{api} does not answer: {said}; is the Prefect server up?")
             yield client
-    except prefect.exceptions.PrefectHTTPStatusError as error:
+    except httpx.HTTPStatusError as error:
         status = error.response.status_code
-        said = "check PREFECT_API_KEY" if status in (401, 403) else error.response.text[:500]
-        raise SettingsError(f"{api} refused with {status}: {said}") from error
+        if status in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
+            said = "check PREFECT_API_KEY, or PREFECT_API_AUTH_STRING of a server of your own"
+        else:
+            said = Redactor(()).words(error.response.content).detail
+        raise SettingsError(f"{api} refused with {status}: {said}") from None
     except httpx.HTTPError as error:
-        raise StoreError(f"{api} went away: {error}; run the same command again") from error
+        said = Redactor(()).clean(str(error))
+        raise StoreError(f"{api} went away: {said}; run the same command again") from None
 
 
 class _Registration:
@@ -214,17 +250,24 @@ class _Registration:
         except prefect.exceptions.ObjectNotFound:
             await self._client.create_work_pool(WorkPoolCreate(name=name, type="process"))
 
-    async def earlier_nights(self, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The nights of agents that are on the server already: they are updated too."""
-        template = _named(_NIGHTLY, entries)
-        known = {entry["name"] for entry in entries}
-        return [
-            {**template, "name": deployment.name, "concurrency_limit": ONE_AT_A_TIME}
-            for deployment in await self._client.read_deployments()
-            if deployment.entrypoint == template["entrypoint"]
-            and _OURS in deployment.tags
-            and deployment.name not in known
-        ]
+    async def earlier(self) -> list[DeploymentResponse]:
+        """Every deployment that this or an earlier version has registered."""
+        found: list[DeploymentResponse] = []
+        while page := await self._client.read_deployments(limit=_PAGE, offset=len(found)):
+            found += page
+        return [deployment for deployment in found if _OURS in deployment.tags]
+
+    async def remove_gone(self, earlier: Sequence[DeploymentResponse]) -> None:
+        """Remove deployments of flows that this version does not have: their runs would fail.
+
+        What people have made themselves has code of its own, and stays.
+        """
+        for deployment in earlier:
+            file = (deployment.entrypoint or "").partition(":")[0]
+            if deployment.pull_steps == self._pull and not (source_root() / file).is_file():
+                flow = await self._client.read_flow(deployment.flow_id)
+                await self._client.delete_deployment(deployment.id)
+                self.done.deployments[f"{flow.name}/{deployment.name}"] = "removed"
 
     async def register(self, entry: dict[str, Any], *, publish: bool) -> None:
         flow: Flow[..., Any] = load_flow_from_entrypoint(str(source_root() / entry["entrypoint"]))
@@ -248,7 +291,12 @@ class _Registration:
             self.done.deployments[name] = "created"
         else:
             identity = there.id
-            await self._update(entry, there.id, dict(there.parameters), ours)
+            known = parameter_schema(flow).properties
+            parameters = {key: value for key, value in there.parameters.items() if key in known}
+            if gone := sorted(there.parameters.keys() - known):
+                ours["parameters"] = parameters
+                self.done.dropped[name] = gone
+            await self._update(entry, there.id, parameters, ours)
             self.done.deployments[name] = "updated"
         for spec in entry.get("triggers", ()):
             trigger = DeploymentEventTrigger.model_validate(spec)

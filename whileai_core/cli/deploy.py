@@ -54,7 +54,11 @@ def _add_deploy(commands: Any) -> None:
         help="publish every dataset on Hugging Face as soon as it is pushed",
     )
     arguments.add_json(parser)
-    parser.set_defaults(run=_deploy, usage_error=parser.error)
+    parser.set_defaults(
+        run=_deploy,
+        usage_error=parser.error,
+        kept="what was registered stays; run the same command again for the rest",
+    )
 
 
 def _add_serve(commands: Any) -> None:
@@ -123,6 +127,10 @@ def _names_nothing(path: str) -> bool:
 
 def _text(done: Any, warnings: list[str]) -> str:
     lines = [f"{what:<8} {name}" for name, what in done.deployments.items()]
+    lines += [
+        f"dropped  {', '.join(names)} of {name}: its flow has no such parameter any more"
+        for name, names in done.dropped.items()
+    ]
     lines += [f"{what:<8} automation {name!r}" for name, what in done.automations.items()]
     if done.night is not None:
         night = done.night
