@@ -71,6 +71,8 @@ _FINALS = (
     "actual_output",
     "output_message",
 )
+_PROMPT_KEYS = frozenset(_PROMPTS)
+_FINAL_KEYS = frozenset(_FINALS)
 # What the JSON text of a request and of a provider's reply has in it.
 _REQUEST_MARKS = ('"role"', '"contents"')
 _REPLY_MARKS = ('"choices"', '"candidates"', '"output_text"', '"stop_reason"')
@@ -190,14 +192,16 @@ def is_canonical(row: Row) -> bool:
 
 
 def _fill(row: Row, owned: bool) -> None:
-    asked = _structured(row, _PROMPTS, _REQUEST_MARKS)
-    answered = _structured(row, _finals(row), _REPLY_MARKS)
+    prompts = () if _PROMPT_KEYS.isdisjoint(row) else _PROMPTS
+    finals = () if _FINAL_KEYS.isdisjoint(row) else _finals(row)
+    asked = _structured(row, prompts, _REQUEST_MARKS)
+    answered = _structured(row, finals, _REPLY_MARKS)
     steps = _steps(row, owned, answered)
     if steps is None:
         steps = steps_from_events(_joined(asked, answered) or events_of(row))
     row["steps"] = steps
-    row["prompt"] = _prompt(row, steps, asked)
-    row["final_text"] = _final_text(row, steps, answered)
+    row["prompt"] = _prompt(row, steps, prompts, asked)
+    row["final_text"] = _final_text(row, steps, finals, answered)
 
 
 def _finals(row: Row) -> tuple[str, ...]:
@@ -289,13 +293,13 @@ def _name_tool(step: Step) -> bool:
     return False
 
 
-def _prompt(row: Row, steps: list[Step], asked: list[Event]) -> str:
+def _prompt(row: Row, steps: list[Step], keys: tuple[str, ...], asked: list[Event]) -> str:
     instructed = _instructed(row)
     if instructed:
         return instructed
     asks = [step["user"] for step in steps if "user" in step]
     blank = ""
-    for key in _PROMPTS:
+    for key in keys:
         value = row.get(key)
         if not value or (asks and isinstance(value, dict) and not asked):
             continue  # an object about the request; what was asked stands in the messages
@@ -326,8 +330,8 @@ def _asked_text(value: object, asked: list[Event]) -> str:
     return text_in(value) if isinstance(value, list | dict) else str(value)
 
 
-def _final_text(row: Row, steps: list[Step], answered: list[Event]) -> str:
-    for key in _finals(row):
+def _final_text(row: Row, steps: list[Step], keys: tuple[str, ...], answered: list[Event]) -> str:
+    for key in keys:
         value = row.get(key)
         if not value:
             continue

@@ -7,6 +7,7 @@ look like many others'. Detection looks at content alone, never at file names.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 from whileai_core.dialects.records import (
@@ -161,16 +162,23 @@ SESSION_DIALECTS: tuple[SessionDialect, ...] = (
 )
 
 _MARKERS = frozenset[str]().union(*(dialect.markers for dialect in RECORD_DIALECTS))
+_KEPT_SHAPES = 1024  # sets of keys; the records of a file share a few
 
 
 def record_dialect(value: object) -> RecordDialect | None:
     """Return the dialect one record is in, or None when no producer claims it."""
     if not isinstance(value, dict) or _MARKERS.isdisjoint(value):
         return None
-    for dialect in RECORD_DIALECTS:
-        if not dialect.markers.isdisjoint(value) and dialect.claims(value):
+    for dialect in _marked(_MARKERS.intersection(value)):
+        if dialect.claims(value):
             return dialect
     return None
+
+
+@lru_cache(maxsize=_KEPT_SHAPES)
+def _marked(markers: frozenset[str]) -> tuple[RecordDialect, ...]:
+    """Return the dialects that have one of these markers, by precedence."""
+    return tuple(d for d in RECORD_DIALECTS if not d.markers.isdisjoint(markers))
 
 
 def session_dialect(head: Sequence[object]) -> SessionDialect | None:

@@ -36,6 +36,7 @@ _CONTAINERS = (
     "examples", "samples", "conversations", "chats", "sessions", "threads", "traces", "runs",
     "calls", "events", "test_cases", "testCases",
 )  # fmt: skip
+_CONTAINER_KEYS = frozenset(_CONTAINERS)
 _MESSAGE_LISTS = ("messages", "conversation", "conversations", "turns", "history", "chat_messages")
 _DEEPEST_STATE = 6
 _MOST_OBJECTS = 2000  # looked at in search of messages
@@ -98,6 +99,8 @@ def records_in(value: dict[str, Any]) -> Iterator[list[Any]]:
 
 def conversations_among(value: dict[str, Any]) -> list[Any] | None:
     """Return the items of a list of conversations, which joined would read as one; else None."""
+    if _CONTAINER_KEYS.isdisjoint(value):
+        return None
     for key in _CONTAINERS:
         items = value.get(key)
         if isinstance(items, list) and items and all(map(_is_conversation, items[:3])):

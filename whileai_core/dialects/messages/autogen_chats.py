@@ -49,8 +49,14 @@ def in_usual_form(messages: list[Any]) -> list[Any]:
 
 def _is_marked(messages: list[Any]) -> bool:
     """Tell by what no other chat has: answers in a list, or roles at odds with the names."""
-    if any(isinstance(m, dict) and isinstance(m.get("tool_responses"), list) for m in messages):
-        return True
+    marked = False
+    for message in messages:
+        if isinstance(message, dict):
+            if "tool_responses" in message and isinstance(message["tool_responses"], list):
+                return True
+            marked = marked or "name" in message
+    if not marked:
+        return False
     spoken = _spoken(messages)
     names = [name for message in spoken if isinstance(name := message.get("name"), str) and name]
     if not names or len(names) < len(spoken):

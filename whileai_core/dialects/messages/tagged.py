@@ -70,7 +70,7 @@ def is_told(text: str) -> bool:
 
 def user_events(text: str) -> list[Event]:
     """Return what stands in the user's place: an ask or results."""
-    if not is_told(text):
+    if not is_marked(text) or not is_told(text):
         return [Ask(text)]
     executed = _EXECUTED.match(text)
     if executed is not None:

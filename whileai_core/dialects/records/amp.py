@@ -8,15 +8,16 @@ from whileai_core.dialects.events import Event, Result
 from whileai_core.dialects.messages import events_of
 from whileai_core.dialects.messages.values import error_result, result_of, text_id
 from whileai_core.dialects.records.reader import Reader
-from whileai_core.dialects.records.shape import Object, obj, objects, present, text
+from whileai_core.dialects.records.shape import Object, head, obj, objects, present, text
 from whileai_core.dialects.steps import row_from_events
 from whileai_core.rows import Row
 
 
 def _matches(value: object) -> bool:
     record = obj(value)
-    messages = objects(record.get("messages"))
-    return bool(messages) and "messageId" in messages[0] and "created" in record and "v" in record
+    if "v" not in record or "created" not in record:
+        return False
+    return any("messageId" in message for message in head(record.get("messages")))
 
 
 def _row(thread: Object) -> Row | None:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from whileai_core.dialects.records.batches import ID, Exchange, exchanges
 from whileai_core.dialects.records.payloads import input_events, output_events
 from whileai_core.dialects.records.reader import Reader
-from whileai_core.dialects.records.shape import Object, mostly, obj, objects, present, text, usage
+from whileai_core.dialects.records.shape import Object, mostly, obj, present, text, usage
+from whileai_core.dialects.records.shape import head as first_objects
 from whileai_core.dialects.steps import row_from_events
 from whileai_core.rows import Row
 
@@ -29,8 +30,7 @@ def _matches(head: Sequence[object]) -> bool:
 
 
 def _matches_creation(value: object) -> bool:
-    requests = objects(obj(value).get("requests"))
-    return bool(requests) and _is_line(requests[0])
+    return any(map(_is_line, first_objects(obj(value).get("requests"))))
 
 
 def _conversations(values: Iterable[object]) -> list[Exchange]:

@@ -8,7 +8,7 @@ from whileai_core.dialects.events import Ask, Call, Event, Result, Say
 from whileai_core.dialects.messages.values import arguments_of, first, name_of, result_of
 from whileai_core.dialects.records import labels
 from whileai_core.dialects.records.reader import Reader
-from whileai_core.dialects.records.shape import Object, kept, obj, objects, present, text
+from whileai_core.dialects.records.shape import Object, head, kept, obj, objects, present, text
 from whileai_core.dialects.steps import row_from_events
 from whileai_core.rows import Row
 
@@ -18,15 +18,16 @@ _RUNS = ("testCases", "test_cases", "conversationalTestCases")
 
 
 def _is_case(record: Object) -> bool:
-    if "input" in record:
-        return not record.keys().isdisjoint(_OUTPUT)
-    return _is_conversational(record)
+    if "input" in record and ("actual_output" in record or "actualOutput" in record):
+        return True
+    return "turns" in record and _is_conversational(record)
 
 
 def _is_conversational(record: Object) -> bool:
     marks = ("scenario", "expectedOutcome", "expected_outcome", "success", "metricsData")
-    turns = objects(record.get("turns"))
-    return bool(turns) and "role" in turns[0] and not record.keys().isdisjoint(marks)
+    return any("role" in turn for turn in head(record.get("turns"))) and any(
+        mark in record for mark in marks
+    )
 
 
 def _cases(value: object) -> Iterator[Object]:
@@ -39,8 +40,10 @@ def _cases(value: object) -> Iterator[Object]:
 
 
 def _matches(value: object) -> bool:
-    cases = list(_cases(value))
-    return bool(cases) and _is_case(cases[0])
+    record = obj(value)
+    if _is_case(record):
+        return True
+    return any(_is_case(case) for key in _RUNS for case in head(record.get(key)))
 
 
 def _row(case: Object) -> Row | None:

@@ -16,22 +16,20 @@ from whileai_core.dialects.messages.values import (
     text_of,
 )
 from whileai_core.dialects.records.reader import Reader
-from whileai_core.dialects.records.shape import Object, obj, objects, present, text
+from whileai_core.dialects.records.shape import Object, head, obj, objects, present, text
 from whileai_core.dialects.steps import row_from_events
 from whileai_core.rows import Row
 
-
-def _listed(record: Object) -> list[Object]:
-    return objects(first(record, ("messages", "messagesTree")))
+_LISTS = ("messages", "messagesTree")
 
 
 def _matches(value: object) -> bool:
-    messages = _listed(obj(value))
-    return bool(messages) and {"messageId", "isCreatedByUser"} <= messages[0].keys()
+    listed = head(first(obj(value), _LISTS))
+    return any("messageId" in message and "isCreatedByUser" in message for message in listed)
 
 
 def _row(record: Object) -> Row | None:
-    branch = _branch(_listed(record))
+    branch = _branch(objects(first(record, _LISTS)))
     extra = present(
         conversation_id=text_id(record.get("conversationId")),
         title=text(record.get("title")),
@@ -89,5 +87,5 @@ CONVERSATION = Reader(
     matches=_matches,
     conversations=lambda value: [value],
     row=_row,
-    markers=frozenset({"messages", "messagesTree"}),
+    markers=frozenset(_LISTS),
 )

@@ -12,14 +12,13 @@ from whileai_core.dialects.messages.values import (
     text_of,
 )
 from whileai_core.dialects.records.reader import Reader
-from whileai_core.dialects.records.shape import Object, obj, objects, present, text
+from whileai_core.dialects.records.shape import Object, head, obj, objects, present, text
 from whileai_core.dialects.steps import row_from_events
 from whileai_core.rows import Row
 
 
 def _matches(value: object) -> bool:
-    messages = objects(obj(value).get("messages"))
-    return bool(messages) and {"versions", "currentlySelected"} <= messages[0].keys()
+    return any("currentlySelected" in message for message in head(obj(value).get("messages")))
 
 
 def _row(record: Object) -> Row | None:

@@ -23,6 +23,7 @@ from whileai_core.dialects.records.reader import Reader
 from whileai_core.dialects.records.shape import (
     Object,
     grouped,
+    head,
     mostly,
     obj,
     objects,
@@ -41,16 +42,16 @@ def _is_of_thread(value: object) -> bool:
     return obj(value).get("object") in _OF_THREADS
 
 
-def _matches(head: Sequence[object]) -> bool:
-    return mostly(head, _is_of_thread)
+def _matches(first_records: Sequence[object]) -> bool:
+    return mostly(first_records, _is_of_thread)
 
 
 def _matches_page(value: object) -> bool:
     record = obj(value)
-    head = objects(record.get("data"))[:3]
-    if record.get("object") != "list" or not head:
+    listed = head(record.get("data"), 3)
+    if record.get("object") != "list" or not listed:
         return False
-    return all(map(_is_of_thread, head)) or all(map(is_message, head))
+    return all(map(_is_of_thread, listed)) or all(map(is_message, listed))
 
 
 def _threads(values: Iterable[object]) -> list[list[Object]]:

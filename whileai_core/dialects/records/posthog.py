@@ -10,6 +10,7 @@ from whileai_core.dialects.records.runs import Run, RunKind, conversation, run_f
 from whileai_core.dialects.records.shape import (
     Object,
     decoded,
+    head,
     mostly,
     obj,
     objects,
@@ -34,7 +35,7 @@ def _matches(head: Sequence[object]) -> bool:
 
 def _matches_page(value: object) -> bool:
     record = obj(value)
-    return _is_event(record) or any(map(_is_event, objects(record.get("results"))[:3]))
+    return _is_event(record) or any(map(_is_event, head(record.get("results"), 3)))
 
 
 def _traces(values: Iterable[object]) -> list[list[Object]]:

@@ -34,7 +34,6 @@ _PAIRS = (
 )
 _ARENA = _Pair("conversation_a", "conversation_b")
 _ASKED = ("prompt", "input", "instruction", "question", "conversations", "messages", "context")
-_VERDICTS = ("label", "kto_tag")
 _TURN = re.compile(r"(?:\A|\n\n)(Human|Assistant|H|A): ?")
 
 
@@ -57,8 +56,7 @@ def _row(record: Object) -> Row | None:
         labels.score(row, "chosen", record.get("score_chosen"))
         labels.score(row, "rejected", record.get("score_rejected"))
     else:
-        verdict = next(name for name in _VERDICTS if isinstance(record.get(name), bool))
-        labels.grade(row, record[verdict], verdict)
+        labels.grade(row, record.get("label"), "label")
     return row
 
 

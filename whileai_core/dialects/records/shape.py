@@ -20,6 +20,11 @@ def objects(value: object) -> list[Object]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+def head(value: object, most: int = 1) -> list[Object]:
+    """Return the objects among the first items of a list, without a look at the rest."""
+    return objects(value[:most]) if isinstance(value, list) else []
+
+
 def text(value: object) -> str:
     """Return the value if it is text, else an empty text."""
     return value if isinstance(value, str) else ""

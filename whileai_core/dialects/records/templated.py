@@ -19,17 +19,19 @@ _REPLIED = ("completion", "response", "output")
 
 
 def _is_rollout(record: Object) -> bool:
-    return {"input", "output", "score", "step"} <= record.keys()
+    return "score" in record and "step" in record and "input" in record and "output" in record
 
 
-def _whole(record: Object) -> str:
-    """Return the text of a conversation, the reply at its end."""
-    asked = next((record[key] for key in _ASKED if isinstance(record.get(key), str)), "")
-    return asked + next((text(record[key]) for key in _REPLIED if key in record), "")
+def _asked(record: Object) -> str:
+    for key in _ASKED:
+        if key in record:
+            return text(record[key])
+    return ""
 
 
 def _messages(record: Object) -> list[Object]:
-    whole = _whole(record)
+    """Return the turns of a record's text, the reply at its end."""
+    whole = _asked(record) + next((text(record[key]) for key in _REPLIED if key in record), "")
     if is_templated(whole):
         return messages_in(whole)
     return unmarked_messages(whole) if _is_rollout(record) else []
@@ -37,7 +39,7 @@ def _messages(record: Object) -> list[Object]:
 
 def _matches(value: object) -> bool:
     record = obj(value)
-    if not _is_rollout(record) and not is_templated(_whole(record)):
+    if not is_templated(_asked(record)) and not _is_rollout(record):
         return False
     return any(isinstance(event, Ask) for event in events_of(_messages(record)))
 

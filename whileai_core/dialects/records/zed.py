@@ -13,16 +13,15 @@ from whileai_core.dialects.messages.values import (
     text_of,
 )
 from whileai_core.dialects.records.reader import Reader
-from whileai_core.dialects.records.shape import Object, obj, objects, present, text
+from whileai_core.dialects.records.shape import Object, head, obj, objects, present, text
 from whileai_core.dialects.steps import row_from_events
 from whileai_core.rows import Row
 
 
 def _matches(value: object) -> bool:
-    messages = objects(obj(value).get("messages"))
-    if not messages:
-        return False
-    return bool({"User", "Agent"} & messages[0].keys()) or "segments" in messages[0]
+    for message in head(obj(value).get("messages")):
+        return "User" in message or "Agent" in message or "segments" in message
+    return False
 
 
 def _row(thread: Object) -> Row | None:
