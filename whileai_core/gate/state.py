@@ -73,7 +73,8 @@ async def open_gate(settings: GateSettings) -> AsyncIterator[Gate]:
         except (SQLAlchemyError, sqlite3.Error, OSError) as error:
             raise StoreError(
                 f"the gate cannot open its database or blobs in {settings.folder}: "
-                f"{getattr(error, 'orig', None) or error}; free space, fix rights or start it, then try again"
+                f"{getattr(error, 'orig', None) or error}; free space, fix rights or start it, "
+                "then try again"
             ) from error
         yield Gate(
             settings,
