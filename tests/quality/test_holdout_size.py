@@ -94,6 +94,8 @@ def test_rows_that_always_pass_cannot_tell() -> None:
         {"effect": 0.1, "task_std": 0},
         {"effect": 0.1, "base": 1.5},
         {"effect": 0.1, "k": -1},
+        {"effect": 0.1, "k": 0},
+        {"effect": 0.1, "k": 2.5},
         {"effect": 0.1, "after": []},
         {"effect": 0.1, "before": []},
         {"effect": 0.1, "before": [{"prompt": "x"}]},
@@ -102,6 +104,13 @@ def test_rows_that_always_pass_cannot_tell() -> None:
 def test_impossible_questions_are_refused(options: dict[str, object]) -> None:
     with pytest.raises(InputError):
         holdout_size(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("effect", [1e-4, 1e-9, 1e-150])
+def test_a_tiny_effect_needs_very_many_tasks(effect: float) -> None:
+    size = holdout_size(effect)
+    assert 0 <= size["n_tasks_t"] - size["n_tasks"] <= 2
+    assert size["n_tasks"] * effect**2 == pytest.approx(0.9419, rel=1e-3)
 
 
 @pytest.mark.parametrize(

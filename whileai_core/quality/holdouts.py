@@ -34,6 +34,7 @@ _FEWEST_PAIRED = 3
 _BOOTSTRAP_DRAWS = 2000
 _ROUNDS = 12
 _DIGITS = 4
+_NO_MORE_T = 10**9  # tasks at which Student's quantiles and the normal ones say the same
 
 
 class _Measured(NamedTuple):
@@ -86,11 +87,11 @@ def holdout_size(
     if task_std is not None and not task_std > 0:
         raise InputError(f"task_std={task_std!r} must be above 0")
     measured, differences = _measured(before if before is not None else rows, after)
-    n_k = k or (measured.k if measured else DEFAULT_REPEATS)
+    n_k = k if k is not None else (measured.k if measured else DEFAULT_REPEATS)
     n_base = base if base is not None else (measured.base if measured else PRIOR_PASS_RATE)
     if not 0 <= n_base <= 1:
         raise InputError(f"base={base!r} must be a pass rate between 0 and 1")
-    if isinstance(n_k, bool) or n_k < 1:
+    if isinstance(n_k, bool) or n_k < 1 or n_k != int(n_k):
         raise InputError(f"k={k!r} must be a whole number of rollouts, 1 or more")
     factor = normal_quantile(1 - alpha / 2) + normal_quantile(power)
 
@@ -256,6 +257,8 @@ def _tasks_for(root: float) -> int:
 
 def _tasks_with_t(ratio: float, alpha: float, power: float, start: int) -> int:
     """Return the least n with n >= ((t(1 - alpha/2) + t(power)) * sd / effect)²."""
+    if start > _NO_MORE_T:
+        return start
     n = start
     while n < (ratio * (t_quantile(1 - alpha / 2, n - 1) + t_quantile(power, n - 1))) ** 2:
         n += 1

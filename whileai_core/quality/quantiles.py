@@ -13,6 +13,7 @@ _TINY = 1e-300
 _PRECISION = 1e-16
 _MOST_TERMS = 100_000
 _BISECTIONS = 200
+_NEARLY_NORMAL = 10_000  # degrees of freedom from which the expansion is as good as the fraction
 
 
 def normal_quantile(probability: float) -> float:
@@ -24,9 +25,19 @@ def t_quantile(probability: float, df: float) -> float:
     """Return the value a Student's t variable with `df` degrees of freedom stays below."""
     if probability < 0.5:
         return -t_quantile(1 - probability, df)
+    if df > _NEARLY_NORMAL:
+        return _t_near_normal(normal_quantile(probability), df)
     # P(|T| <= t) is the incomplete beta function at t²/(df + t²).
     share = beta_quantile(2 * probability - 1, 0.5, df / 2)
     return math.sqrt(df * share / (1 - share)) if share < 1 else math.inf
+
+
+def _t_near_normal(z: float, df: float) -> float:
+    """Return a quantile from the normal one by its expansion in 1/df (Cornish and Fisher)."""
+    first = (z**3 + z) / 4
+    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    return z + first / df + second / df**2 + third / df**3
 
 
 def beta_quantile(probability: float, a: float, b: float) -> float:
