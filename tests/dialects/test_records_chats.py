@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from record_cases import DATA, only_row, rows_of, told
 
 from whileai_core.dialects.load import RecordsLeftOut, load_traces
+from whileai_core.dialects.messages import is_message
+from whileai_core.dialects.registry import record_dialect
 
 ASK = "How tall is Mont Ventoux?"
 MONT_VENTOUX = [
@@ -15,6 +18,8 @@ MONT_VENTOUX = [
     ("lookup", {"peak": "Mont Ventoux"}, {"metres": 1910}),
     ("text", "1910 metres."),
 ]
+SAID = {"role": "user", "content": "Hi?"}
+REPLIED = {"role": "assistant", "content": "Hello."}
 GREETING = [("user", "Hi?"), ("text", "Hello.")]
 
 
@@ -98,3 +103,19 @@ def test_a_page_in_order_stays_in_order() -> None:
     page["data"].reverse()
     (row,) = load_traces([page])
     assert told(row) == MONT_VENTOUX
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"chosen": "m-1", "rejected": ["m-2"], "messages": [SAID, REPLIED]},
+        {"chat_history": [REPLIED, SAID], "cost": 0.1, "summary": "short"},
+    ],
+    ids=["a choice of models", "a log with a summary"],
+)
+def test_words_alike_in_other_records_claim_nothing(record: dict[str, Any]) -> None:
+    assert record_dialect(record) is None
+
+
+def test_people_with_roles_are_no_messages() -> None:
+    assert not is_message({"role": "customer", "items": [{"sku": 1}]})

@@ -27,12 +27,13 @@ from whileai_core.dialects.messages.roles import role_of
 if TYPE_CHECKING:
     from whileai_core.dialects.events import Event
 
+_CONTENTS = ("blocks", "contents", "items")  # of frameworks, each saying its type
 _DEEPEST_ENVELOPE = 8
 # Keys of which a message has one at least, so that a list of people with roles is none.
 _SPEECH = frozenset(
     {
-        "content", "parts", "blocks", "contents", "items", "text", "tool_calls", "toolCalls",
-        "function_call", "refusal", "data", "kwargs",
+        "content", "parts", "text", "tool_calls", "toolCalls", "function_call", "refusal", "data",
+        "kwargs",
     }
 )  # fmt: skip
 
@@ -55,7 +56,7 @@ def is_message(value: object) -> bool:
     return isinstance(value, dict) and (
         responses.matches(value)
         or sharegpt.matches(value)
-        or (openai_chat.matches(value) and not _SPEECH.isdisjoint(value))
+        or (openai_chat.matches(value) and _speaks(value))
         or (langchain.matches(value) and not _SPEECH.isdisjoint(value))
         or autogen.matches(value)
         or letta.matches(value)
@@ -63,6 +64,17 @@ def is_message(value: object) -> bool:
         or haystack.without_marks(value) is not None
         or microsoft.with_small_keys(value) is not None
     )
+
+
+def _speaks(message: dict[str, Any]) -> bool:
+    if not _SPEECH.isdisjoint(message):
+        return True
+    contents = (message.get(key) for key in _CONTENTS)
+    return any(isinstance(held, list) and _is_typed(held) for held in contents)
+
+
+def _is_typed(contents: list[Any]) -> bool:
+    return all(isinstance(c, dict) and any(k.endswith("type") for k in c) for c in contents)
 
 
 def _events(value: object, joiner: str, depth: int) -> list[Event]:

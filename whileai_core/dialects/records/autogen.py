@@ -8,19 +8,23 @@ from __future__ import annotations
 from whileai_core.dialects.messages import events_of
 from whileai_core.dialects.messages.autogen_chats import in_usual_form
 from whileai_core.dialects.records.reader import Reader
-from whileai_core.dialects.records.shape import Object, count, obj, objects, present, text
+from whileai_core.dialects.records.shape import Object, count, head, obj, objects, present, text
 from whileai_core.dialects.steps import row_from_events
 from whileai_core.rows import Row
+
+_USAGE = "usage_including_cached_inference"
 
 
 def _matches(value: object) -> bool:
     record = obj(value)
-    return bool(objects(record.get("chat_history"))) and {"cost", "summary"} <= record.keys()
+    if not head(record.get("chat_history")) or "summary" not in record:
+        return False
+    return _USAGE in obj(record.get("cost")) or ("cost" in record and "human_input" in record)
 
 
 def _row(record: Object) -> Row | None:
     history = in_usual_form(objects(record["chat_history"]))
-    used = obj(obj(record.get("cost")).get("usage_including_cached_inference"))
+    used = obj(obj(record.get("cost")).get(_USAGE))
     models = {name: cost for name, cost in used.items() if isinstance(cost, dict)}
     counts = [(c.get("prompt_tokens"), c.get("completion_tokens")) for c in models.values()]
     extra = present(

@@ -33,7 +33,7 @@ _NOTES = re.compile(
 )
 _SAID = re.compile(r"<(task|user_message|feedback|answer)>\s*(.*?)\s*</\1>", re.DOTALL)
 _THINKING = re.compile(r"<thinking>.*?(?:</thinking>|\Z)", re.DOTALL)
-_MARKS = ("<environment_details>", "<task>", "<user_message>")
+_MARK = "<environment_details>"
 _FINISHES = {"attempt_completion": "result", "plan_mode_respond": "response"}
 _QUESTION = {"ask_followup_question": "question"}
 
@@ -50,7 +50,7 @@ def _matches(head: Sequence[object]) -> bool:
     first = obj(head[0]) if head else {}
     if first.get("role") != "user":
         return False
-    return any(text.lstrip().startswith(_MARKS) for text in _texts(first))
+    return any(_MARK in text for text in _texts(first))
 
 
 def _row(messages: list[Object]) -> Row | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from whileai_core.dialects.events import Ask, Call, Event, Result, Say
 from whileai_core.dialects.messages.values import arguments_of, first, name_of, result_of
 from whileai_core.dialects.records import labels
+from whileai_core.dialects.records.payloads import input_events, output_events
 from whileai_core.dialects.records.reader import Reader
 from whileai_core.dialects.records.shape import Object, head, kept, obj, objects, present, text
 from whileai_core.dialects.steps import row_from_events
@@ -61,9 +62,8 @@ def _events(case: Object) -> list[Event]:
     turns = objects(case.get("turns"))
     if turns:
         return [event for turn in turns for event in _turn(turn)]
-    said = text(first(case, _OUTPUT))
-    asked = [Ask(text(case.get("input")))]
-    return [*asked, *_called(case), *([Say(said)] if said else [])]
+    asked = input_events(case.get("input"))
+    return [*asked, *_called(case), *output_events(first(case, _OUTPUT))]
 
 
 def _turn(turn: Object) -> list[Event]:

@@ -39,9 +39,18 @@ _TURN = re.compile(r"(?:\A|\n\n)(Human|Assistant|H|A): ?")
 
 def _matches(value: object) -> bool:
     record = obj(value)
-    if any(pair.preferred in record and pair.other in record for pair in (*_PAIRS, _ARENA)):
-        return True
+    pair = _pair(record)
+    if pair is not None:
+        return _is_answer(record, record.get(pair.preferred))
     return isinstance(record.get("label"), bool) and {"prompt", "completion"} <= record.keys()
+
+
+def _is_answer(record: Object, reply: object) -> bool:
+    """Tell whether a text answers something; other choices than of replies are noted alike."""
+    if not isinstance(reply, str):
+        return bool(output_events(reply))
+    asked = _asked(record)
+    return isinstance(asked[-1], Ask) if asked else bool(_TURN.match(reply))
 
 
 def _row(record: Object) -> Row | None:
@@ -64,7 +73,7 @@ def _pair(record: Object) -> _Pair | None:
     for pair in _PAIRS:
         if pair.preferred in record and pair.other in record:
             return pair
-    if _ARENA.preferred not in record:
+    if _ARENA.preferred not in record or _ARENA.other not in record:
         return None
     better = str(record.get("winner", "")).strip().lower()
     return _Pair(*reversed(_ARENA)) if better in ("model_b", "b") else _ARENA
