@@ -101,6 +101,7 @@ def _start(log: Path) -> tuple[subprocess.Popen[bytes], str]:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env=_SOON | os.environ,
+                process_group=0,  # Ctrl-C is for the run, which still has its end to report
             )
     except OSError as error:
         raise StoreError(
