@@ -301,11 +301,11 @@ def test_the_collector_stays_paused_while_any_thread_needs_it() -> None:
     def build() -> None:
         with collector_paused():
             inside.set()
-            leave.wait(10)
+            leave.wait(60)
 
     thread = threading.Thread(target=build)
     thread.start()
-    inside.wait(10)
+    inside.wait(60)
     with collector_paused():
         pass
     assert not gc.isenabled()

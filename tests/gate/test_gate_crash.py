@@ -125,7 +125,7 @@ def test_a_stop_lets_the_upload_in_flight_finish(home: Path) -> None:
 
     def slowly() -> Iterator[bytes]:
         yield b'{"a": 1}\n' * 200_000
-        begun.wait(10)
+        begun.wait(60)
         yield b"{}\n"
 
     replies: list[int] = []

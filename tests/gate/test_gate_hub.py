@@ -456,7 +456,7 @@ def test_a_gate_that_stops_leaves_its_jobs_to_the_next(
         user = gate.user()
         dataset = user.push(DATA, name="left")
         user.call("POST", f"/datasets/{dataset}/hf-publish", 202)
-        assert asked.wait(10)
+        assert asked.wait(60)
     with Served(settings) as gate:
         assert wait(User(gate.http, user.key), f"/datasets/{dataset}")["status"] == "done"
     assert len(hub.dataset("kim/left").titles) == 1

@@ -139,7 +139,7 @@ class FaultPlatform:
         if len(body) < length:
             return
         if self.together is not None and url.path.startswith("/part/"):
-            self.together.wait(10)
+            self.together.wait(60)
         with self._lock:
             status, reply = self._route(seen, parse_qs(url.query))
         raw = reply if isinstance(reply, bytes) else json.dumps(reply).encode()

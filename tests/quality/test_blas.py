@@ -23,13 +23,13 @@ def test_threads_that_overlap_leave_no_limit_behind() -> None:
     def other() -> None:
         with one_blas_thread():
             inside.set()
-            leave.wait(10)
+            leave.wait(60)
 
     with one_blas_thread():
         assert 1 in blas_threads().values()
         thread = threading.Thread(target=other)
         thread.start()
-        assert inside.wait(10)
+        assert inside.wait(60)
     leave.set()
     thread.join()
     assert blas_threads() == before

@@ -247,7 +247,7 @@ def test_an_agent_that_takes_too_long_is_given_up(kind):
 
 
 def test_many_plain_functions_run_at_once():
-    barrier = threading.Barrier(48, timeout=20)
+    barrier = threading.Barrier(48, timeout=60)
 
     def agent(message):
         barrier.wait()

@@ -375,7 +375,7 @@ def test_async_agents_may_call_the_world_with_and_without_await():
 
 
 def test_plain_agents_run_in_threads_at_once():
-    barrier = threading.Barrier(4, timeout=20)
+    barrier = threading.Barrier(4, timeout=60)
 
     def agent(message):
         barrier.wait()
