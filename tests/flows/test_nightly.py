@@ -182,7 +182,7 @@ def _artifacts(api):
 def _announced(api, wanted):
     """Which of these datasets were announced; events take a moment to arrive."""
     query = {"filter": {"event": {"prefix": ["whileai.dataset."]}}, "limit": 50}
-    for _ in range(50):
+    for _ in range(300):
         events = httpx.post(f"{api}/events/filter", json=query).json()["events"]
         found = wanted & {event["payload"]["dataset_id"] for event in events}
         if found == wanted:
