@@ -135,6 +135,25 @@ def test_a_straight_conversation_takes_the_quick_way(shape: str) -> None:
     assert row["usage"] == {"input_tokens": 421, "output_tokens": 21}
 
 
+@pytest.mark.parametrize(
+    ("at", "key"),
+    [
+        (0, "gen_ai.agent.name"),
+        (0, "gen_ai.conversation.id"),
+        (1, "gen_ai.request.model"),
+        (2, "gen_ai.tool.name"),
+        (2, "gen_ai.tool.call.result"),
+        (5, "error.type"),
+    ],
+)
+def test_lone_surrogates_in_memory_are_replaced(at: int, key: str) -> None:
+    spans = conversation(TURNS)
+    spans[at]["attributes"][key] = "odd \ud800 text"
+    [row] = both_ways(spans)
+    assert "\ufffd" in json.dumps(row, ensure_ascii=False)
+    json.dumps(row, ensure_ascii=False).encode()
+
+
 def mostly(usual: list[Any], *odd: Any) -> st.SearchStrategy[Any]:
     return st.integers(0, 19).flatmap(lambda n: st.sampled_from(usual if n else [*odd]))
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from whileai_core.dialects.spans.briefs import Brief
+    from whileai_core.dialects.spans.histories import History
     from whileai_core.dialects.spans.reading import Reading
     from whileai_core.dialects.spans.span import Span
     from whileai_core.rows import Row
@@ -35,27 +36,30 @@ class Collector:
 
     def add(self, span: Span) -> None:
         """Take one span."""
-        self._take(self._usual.shared(read(span, self._reward_keys)))
+        reading = self._usual.shared(read(span, self._reward_keys))
+        self._members.append(reading)
+        if reading.history is not None:
+            self._chatted(reading, reading.history)
 
     def others_in(self, spans: list[Any]) -> Iterator[Any]:
         """Take the usual spans of a list as OTLP/JSON writes them; yield the others in place."""
+        read, keep = self._usual.read, self._members.append
         for raw in spans:
-            brief = self._usual.read(raw)
+            brief = read(raw)
             if brief is None:
                 yield raw
-            else:
-                self._take(brief)
+                continue
+            keep(brief)
+            if brief.history is not None:
+                self._chatted(brief, brief.history)
 
-    def _take(self, member: Brief | Reading) -> None:
-        self._members.append(member)
-        history = member.history
-        if history is not None:
-            trace = member.trace
-            last = self._last_chats.get(trace)
-            if last is not None and last.history is not None:
-                history.join(last.history)
-                last.repeated_in(history)
-            self._last_chats[trace] = member
+    def _chatted(self, member: Brief | Reading, history: History) -> None:
+        """Keep of histories in one trace that repeat each other only the longest."""
+        last = self._last_chats.get(member.trace)
+        if last is not None and last.history is not None:
+            history.join(last.history)
+            last.repeated_in(history)
+        self._last_chats[member.trace] = member
 
     def rows(self) -> list[Row]:
         """Return the rows of all conversations, in the order of their first spans.
@@ -74,7 +78,7 @@ class Collector:
         for key in list(groups):
             row = _row_of(key, groups.pop(key))
             if row is not None:
-                rows.append(_strict(row))
+                rows.append(row)
         return rows
 
 
@@ -86,7 +90,8 @@ def _row_of(key: str, traces: list[list[Brief | Reading]]) -> Row | None:
     readings = [reading for trace in traces for reading in each_once([m.reading() for m in trace])]
     for reading in readings:
         reading.restore()
-    return row_of(key, readings)
+    row = row_of(key, readings)
+    return row if row is None else _strict(row)
 
 
 def _strict(row: Row) -> Row:

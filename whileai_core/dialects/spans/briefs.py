@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whileai_core.dialects.instants import nanoseconds
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 _FACTS = frozenset(FIRST_OF)
 _SAID_BY_ALL = _FACTS | {"conversation", "error"}
-_TOOL_NEEDS = frozenset({"arguments", "result", "tool_id", "tool_name"})
+_CALL = ("tool_id", "tool_name", "arguments", "result")
+_TOOL_NEEDS = frozenset(_CALL)
 _MODEL_NEEDS = frozenset({"messages_in", "messages_out"})
 _COUNTS = frozenset({"tokens_in", "tokens_out", "response_id"})
 
@@ -29,6 +31,11 @@ _COUNTS = frozenset({"tokens_in", "tokens_out", "response_id"})
 def facts_in(at: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
     """Return `Plan.facts` for these fields."""
     return tuple((field, index) for field, index in at.items() if field in _FACTS)
+
+
+def call_in(at: Mapping[str, int]) -> Callable[[list[Any]], tuple[Any, ...]] | None:
+    """Return `Plan.call` for these fields."""
+    return itemgetter(*map(at.__getitem__, _CALL)) if at.keys() >= _TOOL_NEEDS else None
 
 
 def part_in(kind: str, fields: Set[str]) -> str:
@@ -49,8 +56,9 @@ class Plan(NamedTuple):
     Attributes:
         kind: Place in the list of the attribute that names the kind, -1 for none.
         kinds: Its values and what they mean: kind, and `Brief.part`.
-        texts: Takes the attributes with texts out of the list.
-        ints, others: Places in the list of the integers and of the other values.
+        texts, ints: Take the attributes with texts and with integers out of the list; None if
+            there are no integers.
+        others: Places in the list of the other values.
         rewards: Place and name of attributes that may hold the reward, by precedence.
         fields: Fields of `Reading` that the values are for: texts, integers, others.
         at: The same, field to index.
@@ -58,12 +66,14 @@ class Plan(NamedTuple):
         asked, answered: Index of the messages given to a model and of those it gave; -1 if they
             are no texts.
         facts: Field and index of the values that a row takes from the first span to say them.
+        tokens: Indices of the tokens that went in and came out, -1 for none.
+        call: Takes call id, tool, arguments and result out of the values; None if one is missing.
     """
 
     kind: int
     kinds: Mapping[str, tuple[str, str]]
     texts: Callable[[list[Any]], Sequence[Any]]
-    ints: tuple[int, ...]
+    ints: Callable[[list[Any]], Sequence[Any]] | None
     others: tuple[int, ...]
     rewards: tuple[tuple[int, str], ...]
     fields: tuple[str, ...]
@@ -72,6 +82,8 @@ class Plan(NamedTuple):
     asked: int
     answered: int
     facts: tuple[tuple[str, int], ...]
+    tokens: tuple[int, int]
+    call: Callable[[list[Any]], tuple[Any, ...]] | None
 
 
 class Brief(NamedTuple):

@@ -97,6 +97,8 @@ def _from_messages(
 
 def _has_failed(failed: bool, tool_status: Any, result: Any) -> bool:
     """Tell whether a call failed; a result that names a status of its own has the last word."""
+    if not failed and not tool_status:  # as most
+        return False
     status = str(result.get("status") or "").strip().lower() if type(result) is dict else ""
     if failed:
         return status in _CLEAN_WORDS

@@ -79,9 +79,12 @@ def _row(key: str, ordered: list[Brief]) -> Row:
             if found[field] is None:
                 found[field] = FIRST_OF[field](brief.values[index])
     models = [brief for brief in ordered if brief.part == MODEL]
+    _check_numbers([brief for brief in ordered if brief.part == TOOL])
     telling = _Telling(ordered, models)
     if not (telling.prompt or telling.steps or telling.final_text):
         raise _NotStraight
+    # Raises where a surrogate stands alone: parsers take none, so the rest of the row has none.
+    jsonio.dumps([key, ordered[0].trace, found, telling.as_written])
     row: Row = {
         "prompt": telling.prompt,
         "steps": telling.steps,
@@ -103,17 +106,15 @@ def _row(key: str, ordered: list[Brief]) -> Row:
 
 def _usage(models: list[Brief]) -> dict[str, int] | None:
     """Sum the tokens of the model calls, which no other span counts."""
-    tokens_in, tokens_out = (_tokens(field, models) for field in ("tokens_in", "tokens_out"))
-    if not tokens_in and not tokens_out:
-        return None
-    return {"input_tokens": sum(tokens_in), "output_tokens": sum(tokens_out)}
-
-
-def _tokens(field: str, models: list[Brief]) -> list[int]:
-    counts = [
-        count(model.values[model.plan.at[field]]) for model in models if field in model.plan.at
-    ]
-    return [tokens for tokens in counts if tokens is not None]
+    totals = [0, 0]
+    any_counted = False
+    for model in models:
+        for side, index in enumerate(model.plan.tokens):
+            tokens = count(model.values[index]) if index >= 0 else None
+            if tokens is not None:
+                totals[side] += tokens
+                any_counted = True
+    return {"input_tokens": totals[0], "output_tokens": totals[1]} if any_counted else None
 
 
 class _Telling:
@@ -127,7 +128,8 @@ class _Telling:
         # Calls that spans have told whole: what messages say of them adds nothing.
         self._settled: set[str] = set()
         self._has_asked = False
-        _check_numbers(ordered, models[-1])
+        # What ends in the row and has not come from the parser as it is.
+        self.as_written: list[Any] = []
         answer, messages = _last_messages(models)
         self._answer: Any = None
         for brief in ordered:
@@ -174,12 +176,13 @@ class _Telling:
 
     def _ran(self, brief: Brief) -> None:
         values, at = brief.values, brief.plan.at
-        call_id, result = values[at["tool_id"]], values[at["result"]]
-        arguments = called_arguments(jsonio.loads_exact(values[at["arguments"]]))
+        call_id, name, written, result = _call(brief)
+        parsed = jsonio.loads_exact(written)
+        arguments = called_arguments(parsed)
         failed, message = failure_in(brief.status) if brief.status else (False, "")
         error = values[at["error"]] if "error" in at else None
         run = ended_run(
-            str(values[at["tool_name"]]),
+            str(name),
             arguments,
             jsonio.loads_exact(result) if result[0] in "{[" else tool_result(result),
             call_id,
@@ -191,20 +194,20 @@ class _Telling:
         if not is_whole or type(call_id) is not str or call_id in self._settled:
             raise _NotStraight
         self._settled.add(call_id)
+        is_parsed = arguments is parsed and result[0] in "{[" and not run.failed
+        self.as_written.append(name if is_parsed else (name, arguments, run.result))
         self.steps.append({"tool": run.name, "arguments": arguments, "result": run.result})
 
 
-def _check_numbers(ordered: list[Brief], last: Brief) -> None:
+def _check_numbers(tools: list[Brief]) -> None:
     """Leave texts that the quick parser would round to the long way, all in one look.
+
+    Only arguments and results can hold numbers that end in the row.
 
     Raises:
         _NotStraight: There may be such a number.
     """
-    texts = [_history(last).text, last.values[last.plan.answered]]
-    for brief in ordered:
-        if brief.part == TOOL:
-            values, at = brief.values, brief.plan.at
-            texts += (values[at["arguments"]], values[at["result"]])
+    texts = [text for tool in tools for text in _call(tool)[2:]]
     if jsonio.has_long_integers("".join(texts)):
         raise _NotStraight
 
@@ -215,16 +218,16 @@ def _last_messages(models: list[Brief]) -> tuple[Any, Iterator[Any]]:
     Raises:
         _NotStraight: The histories do not repeat each other and the answers.
     """
-    earlier = models[0]
+    last = models[0]
+    history = _history(last)
     for later in models[1:]:
-        passage = earlier.values[earlier.plan.answered]
-        if type(passage) is not Passage or not _history(later).goes_on_from(
-            _history(earlier), passage
-        ):
+        passage = last.values[last.plan.answered]
+        longer = _history(later)
+        if type(passage) is not Passage or not longer.goes_on_from(history, passage):
             raise _NotStraight
-        earlier = later
-    messages = jsonio.loads_exact(_history(earlier).text)
-    [answer] = jsonio.loads_exact(earlier.values[earlier.plan.answered])
+        last, history = later, longer
+    messages = jsonio.loads_exact(history.text)
+    [answer] = jsonio.loads_exact(last.values[last.plan.answered])
     # So each answer among the messages is the one that followed a history.
     if sum([message["role"] == "assistant" for message in messages]) != len(models) - 1:
         raise _NotStraight
@@ -235,3 +238,9 @@ def _history(brief: Brief) -> History:
     if brief.history is None:
         raise _NotStraight
     return brief.history
+
+
+def _call(brief: Brief) -> tuple[Any, ...]:
+    if brief.plan.call is None:
+        raise _NotStraight
+    return brief.plan.call(brief.values)

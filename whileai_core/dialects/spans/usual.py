@@ -12,7 +12,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from whileai_core.dialects.spans.briefs import Brief, Plan, facts_in, part_in
+from whileai_core.dialects.spans.briefs import Brief, Plan, call_in, facts_in, part_in
 from whileai_core.dialects.spans.histories import history_of
 from whileai_core.dialects.spans.identity import trace_id
 from whileai_core.dialects.spans.reader import reward_in
@@ -29,6 +29,7 @@ _MOST_TEXTS = 5_000
 _key_of = itemgetter("key")
 _value_of = itemgetter("value")
 _text_of = itemgetter("stringValue")
+_whole_of = itemgetter("intValue")
 _WHOLE = (str, int)  # how a whole number is written
 _new = tuple.__new__  # a third of the cost of calling a named tuple
 
@@ -61,7 +62,7 @@ class UsualSpans:
             if not all(values):
                 return None
             if plan.ints:
-                values += [int(attributes[place]["value"]["intValue"]) for place in plan.ints]
+                values += map(int, map(_whole_of, map(_value_of, plan.ints(attributes))))
             if plan.others and not _take_others(plan.others, attributes, values):
                 return None
             kind, part = "", ""
@@ -166,7 +167,7 @@ def _plan_of(
         kind=kind_place,
         kinds={value: (kind, part_in(kind, at.keys())) for value, kind in kinds.items()},
         texts=_picker(texts),
-        ints=ints,
+        ints=_picker(ints) if ints else None,
         others=others,
         rewards=tuple((keys.index(key), key) for key in reward_keys if key in keys),
         fields=tuple(at),
@@ -175,6 +176,8 @@ def _plan_of(
         asked=asked,
         answered=answered,
         facts=facts_in(at),
+        tokens=(at.get("tokens_in", -1), at.get("tokens_out", -1)),
+        call=call_in(at),
     )
 
 
