@@ -7,7 +7,7 @@ import pytest
 from rollouts import planted, rollouts
 
 from whileai_core.errors import InputError, PublishGateError
-from whileai_core.quality import publish_gate, split_holdout
+from whileai_core.quality import pass_at, publish_gate, split_holdout
 
 FOUR = {"r101": "1010", "r102": "1110", "r103": "1111", "r104": "0000"}
 
@@ -174,3 +174,19 @@ def test_arguments_out_of_range_are_an_error_of_the_caller(options: dict[str, An
     with pytest.raises(InputError) as caught:
         publish_gate(rollouts(FOUR), **options)
     assert not isinstance(caught.value, PublishGateError)
+
+
+def test_rows_that_are_chat_and_nothing_else_are_read() -> None:
+    def chat(ask: str, reply: str) -> list[dict[str, str]]:
+        return [{"role": "user", "content": ask}, {"role": "assistant", "content": reply}]
+
+    rows = [
+        {"messages": chat(f"ask {n // 4}", f"reply {n}"), "reward": n % 2, "n": n} for n in range(8)
+    ]
+    report = publish_gate(rows)
+    assert report["rl_shaped"]
+    assert report["signal"]["n_mixed"] == 2
+    assert report["duplicates"]["n_dropped"] == 0
+    assert pass_at(rows).pass_at_1 == 0.5
+    stamped = [{k: v for k, v in row.items() if k != "calibration"} for row in report.rows]
+    assert stamped == rows

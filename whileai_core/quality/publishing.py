@@ -22,7 +22,7 @@ from whileai_core.quality.signal import (
     groups_by_signal,
     signal_of,
 )
-from whileai_core.quality.tasks import Tally, Task, checked_rows, named
+from whileai_core.quality.tasks import Tally, Task, as_read, checked_rows, named
 from whileai_core.sources.collector import collector_paused
 
 if TYPE_CHECKING:
@@ -101,13 +101,14 @@ def _gate(
     holdout: float | None,
 ) -> StampedReport:
     tally = Tally.of(rows)
-    facts = facts_of(rows)
+    read = [as_read(row) for row in rows]
+    facts = facts_of(read)
     shaped = is_rl_shaped(tally, mode)
     calibration = calibration_of(rows, tally, policy=student[0], model=student[1])
     scan = None
     if shaped:
         # With nothing endorsed no hack can be told, and a handful of rows is no ground to talk.
-        scan = hack_scan(rows, endorsed=endorsed, few_rows=bool(endorsed), facts=facts)
+        scan = hack_scan(read, endorsed=endorsed, few_rows=bool(endorsed), facts=facts)
     groups = groups_by_signal(tally, band)
     report = StampedReport(
         ok=True,
@@ -117,8 +118,8 @@ def _gate(
         band=list(band),
         signal=signal_of(tally, band),
         calibration=calibration,
-        duplicates=duplicates(rows, facts),
-        near_duplicate_prompts=near_duplicate_prompts(rows),
+        duplicates=duplicates(read, facts),
+        near_duplicate_prompts=near_duplicate_prompts(read),
         length=length_report(facts),
         correlations=label_correlations(facts),
         hack_scan=scan,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from whileai_core.errors import InputError
 from whileai_core.quality.grades import label_of
 from whileai_core.rows import task_key
+from whileai_core.traces.intake import as_schema_row
 
 if TYPE_CHECKING:
     from whileai_core.rows import Row
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 # The task's name, or the position of a row that is a task of its own.
 Task: TypeAlias = str | int
 
+_SAID = ("prompt", "steps", "final_text")
 _NAMED = 5
 _SHOWN_CHARACTERS = 80
 
@@ -41,10 +43,23 @@ def checked_rows(rows: object) -> list[Row]:
 def task_of(row: Row, position: int) -> Task:
     """Return the task of a row: `scenario_id`, `task_id` or `prompt`, else its own position.
 
-    Ids count as text, so that 7 and "7" are one task.
+    Ids count as text, so that 7 and "7" are one task. Of a row that is chat and nothing else, the
+    first ask is the prompt.
     """
     key = task_key(row)
+    if key is None:
+        key = task_key(as_read(row))
     return position if key is None else key
+
+
+def as_read(row: Row) -> Row:
+    """Return a row that says its ask, steps and reply; one that says none is read for them."""
+    if any(key in row for key in _SAID):
+        return row
+    read = as_schema_row(row)
+    if read is None or read is row:
+        return row
+    return {**row, **{key: read[key] for key in _SAID if key in read}}
 
 
 @dataclass(slots=True)
