@@ -31,6 +31,9 @@ def lines(*records: Any) -> bytes:
         {"team": {"thread": [ASK, SAY], "agents": {"a": {"context": {"messages": [ASK, SAY]}}}}},
         {"object": "list", "data": [{"messages": [ASK, SAY]}], "has_more": False},
         {"data": {"conversations": [{"messages": [ASK, SAY]}]}},
+        {"took": 1, "hits": {"hits": [{"_id": "1", "_source": {"messages": [ASK, SAY]}}]}},
+        {"timestamp": 1, "message": json.dumps({"messages": [ASK, SAY]})},
+        {"severity": "INFO", "jsonPayload": {"request": {"messages": [ASK]}, "response": SAY}},
     ],
 )
 def test_a_conversation_inside_a_state_or_page_is_read_once(state: dict[str, Any]) -> None:

@@ -27,6 +27,7 @@ GREETING = [("user", "Hi?"), ("text", "Hello.")]
     "name",
     [
         "autogen/result.json",
+        "flowise/messages.json",
         "openai-api/thread-page.json",
         "openai-api/thread.jsonl",
         "openai-api/items-page.json",
@@ -37,7 +38,7 @@ def test_one_conversation_is_one_row(name: str) -> None:
     assert told(row) == MONT_VENTOUX
     assert (row["prompt"], row["final_text"]) == (ASK, "1910 metres.")
     assert row["dialect"] == name.partition("/")[0]
-    if "items" not in name:
+    if "items" not in name and "flowise" not in name:
         assert row["usage"] == {"input_tokens": 30, "output_tokens": 9}
 
 
@@ -119,3 +120,10 @@ def test_words_alike_in_other_records_claim_nothing(record: dict[str, Any]) -> N
 
 def test_people_with_roles_are_no_messages() -> None:
     assert not is_message({"role": "customer", "items": [{"sku": 1}]})
+
+
+def test_items_of_an_evals_run_are_graded() -> None:
+    good, bad = rows_of("openai-evals/items.json")
+    assert told(good) == told(bad) == [("user", ASK), ("text", "1910 metres.")]
+    assert (good["reward"], bad["reward"], good["reward_source"]) == (1, 0, "status")
+    assert (good["scores"], good["system"]) == ({"tone": 0.5}, "Be brief.")

@@ -53,6 +53,7 @@ _PROMPTS = (
     "modelInput",
     "responses_create_params",
     "user_message",
+    "user_query",
 )
 _FINALS = (
     "final_text",
@@ -70,6 +71,14 @@ _FINALS = (
     "modelOutput",
     "actual_output",
     "output_message",
+    "assistant_message",
+    "assistant_response",
+    "agent_response",
+    "bot_response",
+    "generated_answer",
+    "generated_text",
+    "model_output",
+    "prediction",
 )
 _PROMPT_KEYS = frozenset(_PROMPTS)
 _FINAL_KEYS = frozenset(_FINALS)

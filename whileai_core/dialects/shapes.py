@@ -34,7 +34,11 @@ _DEEPEST = 4
 _CONTAINERS = (
     "data", "items", "results", "records", "rows", "logs", "entries", "requests", "responses",
     "examples", "samples", "conversations", "chats", "sessions", "threads", "traces", "runs",
-    "calls", "events", "test_cases", "testCases",
+    "calls", "events", "test_cases", "testCases", "hits",
+)  # fmt: skip
+# Keys under which logs and search engines hold the one record they keep; it may be JSON text.
+_ENVELOPES = (
+    "_source", "record", "payload", "json", "jsonPayload", "textPayload", "message", "log", "hits",
 )  # fmt: skip
 _CONTAINER_KEYS = frozenset(_CONTAINERS)
 _MESSAGE_LISTS = ("messages", "conversation", "conversations", "turns", "history", "chat_messages")
@@ -90,11 +94,28 @@ def holds_wrapped_messages(values: Sequence[object]) -> bool:
 
 
 def records_in(value: dict[str, Any]) -> Iterator[list[Any]]:
-    """Yield the lists in an object whose items may be records of their own."""
+    """Yield the lists in an object whose items may be records; a record kept alone is a list too.
+
+    Everything in an object that is no record itself is looked at, so call this for those alone.
+    """
     for key in _CONTAINERS:
         items = value.get(key)
         if isinstance(items, list) and items and isinstance(items[0], dict):
             yield items
+    for key in _ENVELOPES:
+        record = _decoded_object(value.get(key))
+        if record:
+            yield [record]
+
+
+def _decoded_object(value: object) -> dict[str, Any]:
+    """Return an object, or the object that a JSON text spells; of anything else an empty one."""
+    if isinstance(value, str) and value.lstrip()[:1] == "{":
+        try:
+            value = jsonio.loads(value)
+        except ValueError:
+            return {}
+    return value if isinstance(value, dict) else {}
 
 
 def conversations_among(value: dict[str, Any]) -> list[Any] | None:

@@ -9,12 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from whileai_core.dialects.events import Say
-from whileai_core.dialects.messages.values import text_of
+from whileai_core.dialects.messages.values import text_id, text_of
 from whileai_core.dialects.records import labels
 from whileai_core.dialects.records.histories import Thread
-from whileai_core.dialects.records.payloads import input_events
+from whileai_core.dialects.records.payloads import input_events, output_events
 from whileai_core.dialects.records.reader import Reader
-from whileai_core.dialects.records.shape import Object, grouped, mostly, obj, present, text
+from whileai_core.dialects.records.shape import (
+    Object,
+    grouped,
+    head,
+    mostly,
+    obj,
+    objects,
+    present,
+    text,
+    usage,
+)
 from whileai_core.dialects.steps import row_from_events
 from whileai_core.rows import Row
 
@@ -29,8 +39,8 @@ def _is_line(value: object) -> bool:
     return _is_event(record) or "spec" in record or "final_report" in record
 
 
-def _matches(head: Sequence[object]) -> bool:
-    return mostly(head, _is_line) and any(map(_is_event, head))
+def _matches(first_records: Sequence[object]) -> bool:
+    return mostly(first_records, _is_line) and any(map(_is_event, first_records))
 
 
 def _samples(values: Iterable[object]) -> Iterator[tuple[Object, list[Object]]]:
@@ -68,4 +78,42 @@ def _row(part: tuple[Object, list[Object]]) -> Row | None:
     return row_from_events(thread.events, extra=row)
 
 
+# Runs of the evals API: one item a sample, with the messages of the sample.
+
+
+def _is_item(value: object) -> bool:
+    record = obj(value)
+    return "datasource_item" in record and isinstance(record.get("sample"), dict)
+
+
+def _matches_items(value: object) -> bool:
+    return _is_item(value) or any(map(_is_item, head(obj(value).get("data"))))
+
+
+def _item_row(item: Object) -> Row | None:
+    sample = obj(item.get("sample"))
+    counted = obj(sample.get("usage"))
+    row = present(
+        sample_id=text_id(item.get("id")),
+        run_id=text(item.get("run_id")),
+        eval=text(item.get("eval_id")),
+        model=text(sample.get("model")),
+        ts=item.get("created_at"),
+        usage=usage(counted.get("prompt_tokens"), counted.get("completion_tokens")),
+    )
+    if item.get("status") in ("pass", "fail"):
+        labels.grade(row, item["status"] == "pass", "status")
+    for result in objects(item.get("results")):
+        labels.score(row, result.get("name"), result.get("score"))
+    events = input_events(sample.get("input")) + output_events(sample.get("output"))
+    return row_from_events(events, extra=row)
+
+
+ITEMS = Reader(
+    name="openai-evals",
+    matches=_matches_items,
+    conversations=lambda value: objects(value.get("data")) or [value],
+    row=_item_row,
+    markers=frozenset({"datasource_item", "data"}),
+)
 LOG = Reader(name="openai-evals", matches=_matches, conversations=_samples, row=_row)
