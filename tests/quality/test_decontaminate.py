@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,3 +70,25 @@ def test_an_embedder_finds_other_words_for_the_same() -> None:
 def test_impossible_arguments_are_refused(options: dict[str, object]) -> None:
     with pytest.raises(InputError):
         decontaminate([{"prompt": "a"}], **{"against": EVAL, **options})  # type: ignore[arg-type]
+
+
+LONG_ASK = "please cancel order five for my brother who lives in Graz"
+
+
+@pytest.mark.parametrize("key", ["prompt", "question", "messages"])
+@pytest.mark.parametrize("known", ["prompt", "question", "messages"])
+def test_asks_are_read_under_every_key(key: str, known: str) -> None:
+    def row(name: str) -> dict[str, Any]:
+        messages = [{"role": "user", "content": LONG_ASK}]
+        return {name: messages if name == "messages" else LONG_ASK}
+
+    kept, report = decontaminate([row(key), {"prompt": "Rent a boat"}], [row(known)])
+    assert (len(kept), report["n_exact"]) == (1, 1)
+
+
+def test_missing_ids_are_no_task_in_common() -> None:
+    nan = float("nan")
+    kept, report = decontaminate(
+        [{"prompt": "a", "task_id": nan}], [{"prompt": "b", "task_id": nan}]
+    )
+    assert (len(kept), report["n_same_task"]) == (1, 0)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from whileai_core.errors import InputError
 from whileai_core.quality.reports import Report
 from whileai_core.quality.tasks import checked_rows
+from whileai_core.rows import TASK_IDS, given_id
+from whileai_core.traces.intake import ask_of
 from whileai_core.traces.tasks import fold
 from whileai_core.traces.values import plain_text
 
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from whileai_core.rows import Row
 
 _EVAL_TEXTS = ("prompt", "answer", "reference")
-_IDS = ("scenario_id", "task_id")
 _WORD = re.compile(r"\w+")
 _EXAMPLES = 20
 _SHOWN_CHARACTERS = 200
@@ -193,11 +194,12 @@ def _report(
 
 
 def _identities(row: Row) -> set[str]:
-    return {str(value) for name in _IDS if (value := row.get(name)) not in (None, "")}
+    return {str(value) for name in TASK_IDS if (value := given_id(row.get(name))) is not None}
 
 
 def _texts(row: Row, names: Iterable[str]) -> list[str]:
-    return [text for name in names if (text := plain_text(row.get(name))).strip()]
+    texts = (ask_of(row) if name == "prompt" else plain_text(row.get(name)) for name in names)
+    return [text for text in texts if text.strip()]
 
 
 def _words(text: str) -> list[str]:

@@ -11,6 +11,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from whileai_core.traces.values import plain_text
+
 if TYPE_CHECKING:
     from whileai_core.rows import Row, Step
 
@@ -86,6 +88,15 @@ def as_schema_row(item: object) -> Row | None:
         return item
     row = _read(item)
     return item if row is None else row
+
+
+def ask_of(row: Row) -> str:
+    """Return the ask of a row, trimmed; one that is no row of the schema yet is read for it."""
+    prompt = row.get("prompt")
+    if prompt and not isinstance(prompt, list | dict) and (text := plain_text(prompt).strip()):
+        return text
+    read = as_schema_row(row)
+    return plain_text((row if read is None else read).get("prompt")).strip()
 
 
 def schema_step(step: Step) -> Step:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from whileai_core.errors import InputError
 from whileai_core.traces.copies import find_copies
-from whileai_core.traces.intake import are_parts, as_schema_row, items_of
+from whileai_core.traces.intake import are_parts, as_schema_row, ask_of, items_of
 from whileai_core.traces.values import plain_text
 
 DEFAULT_THRESHOLD = 0.9
@@ -135,8 +135,5 @@ def _sources(sources: object) -> _Sources:
 def _text_of(item: Any) -> str:
     if type(item) is str:
         return item.strip()
-    prompt = item.get("prompt") if isinstance(item, dict) else None
-    if prompt and not isinstance(prompt, list | dict) and (text := plain_text(prompt).strip()):
-        return text
-    row = as_schema_row(item)
-    return plain_text(item if row is None else row.get("prompt")).strip()
+    row = item if isinstance(item, dict) else as_schema_row(item)
+    return plain_text(item).strip() if row is None else ask_of(row)
