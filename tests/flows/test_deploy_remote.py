@@ -117,21 +117,20 @@ def test_a_worker_elsewhere_runs_every_flow_that_an_installed_copy_registered(
                 return run
 
             tags = completed("nightly/support")["tags"]
-            made = [tag[8:] for tag in tags if tag.startswith("dataset:")]
-            assert len(made) == 2
+            held = json.loads(far.command("datasets", "--json"))["datasets"]
+            assert {f"dataset:{entry['datasetId']}" for entry in held} <= set(tags)
+            (train,) = [entry for entry in held if entry["purpose"] == "train"]
             demo = {"agent": f"{DEMO}:flawed_agent", "tools": f"{DEMO}:TOOLS"}
             small = {"budget": 16, "holdout_tasks": 4, "rounds": 1}
             completed("hill-climb/hill-climb", name="shop", **demo, **small)
-            completed("hub-publish/publish", dataset_id=made[0])
+            completed("hub-publish/publish", dataset_id=train["datasetId"])
             ((_, repo),) = hub.repos
             completed("hub-import/import", repo=repo, name="back")
         listing = json.loads(far.command("datasets", "--json"))["datasets"]
     finally:
         hub.close()
-    held = {entry["datasetId"]: entry for entry in listing}
-    assert set(made) <= set(held)
     (back,) = [entry for entry in listing if entry["name"] == "back"]
-    assert back["rows"] == held[made[0]]["rows"]
+    assert back["rows"] == train["rows"]
     # Each ran its own copy, and kept nothing of the others' at home.
     assert list((tmp_path / "far/site/whileai_core/_pipelines/flows").rglob("nightly.*.pyc"))
     assert not (tmp_path / "desk/home").exists() or not list((tmp_path / "desk/home").rglob("*.db"))
