@@ -18,7 +18,7 @@ from whileai_core.sources.limits import DEFAULT_LIMITS, Limits, raw_text
 from whileai_core.sources.texts import Items, text_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
     from whileai_core.sources.compression import ByteStream
@@ -134,11 +134,14 @@ def _parts(
     head = stream.head
     unpack = unpacker(head)
     is_archive = head.startswith(archives.MAGIC)
-    if (unpack or is_archive) and depth == 0:
+    is_tar = archives.is_tar(head)
+    if (unpack or is_archive or is_tar) and depth == 0:
         yield Reject("packed_too_deep", "packed more times over than is read", Origin(name), "")
     elif unpack is not None:
         unpacked = _Peeked(Bounded(unpack(stream), limits.unpacked_bytes))
         yield from _parts(unpacked, name, limits, depth - 1)
+    elif is_tar:
+        yield from archives.tar_parts(stream, name, _member_reader(limits, depth - 1))
     elif is_archive or head.startswith(tables.MAGIC):
         yield from _random_access_parts(stream, name, limits, depth - 1, file)
     elif otlp_protobuf.looks_like_otlp_protobuf(head):
@@ -147,12 +150,18 @@ def _parts(
         yield from text_parts(stream, name, limits)
 
 
+def _member_reader(limits: Limits, depth: int) -> Callable[[ByteStream, str], Iterator[Part]]:
+    """Return what reads a member of an archive."""
+
+    def read(opened: ByteStream, inner: str) -> Iterator[Part]:
+        return _parts(_Peeked(Bounded(opened, limits.unpacked_bytes)), inner, limits, depth)
+
+    return read
+
+
 def _random_access_parts(
     stream: _Peeked, name: str, limits: Limits, depth: int, file: BinaryIO | None
 ) -> Iterator[Part]:
-    def member(opened: ByteStream, inner: str) -> Iterator[Part]:
-        return _parts(_Peeked(Bounded(opened, limits.unpacked_bytes)), inner, limits, depth)
-
     try:
         whole = _spooled(stream) if file is None else file
         whole.seek(0)
@@ -160,7 +169,7 @@ def _random_access_parts(
         yield Reject(error.reason, error.detail, Origin(name), "")
         return
     if stream.head.startswith(archives.MAGIC):
-        yield from archives.member_parts(whole, name, member)
+        yield from archives.member_parts(whole, name, _member_reader(limits, depth))
     else:
         yield Items(name, tables.table_records(whole, name, stream.head))
     if file is None:
