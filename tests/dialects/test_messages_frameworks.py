@@ -428,3 +428,13 @@ def test_code_the_asker_ran_is_a_call() -> None:
 def test_chats_an_agent_opens_keep_their_roles(messages: list[dict[str, str]]) -> None:
     kinds = {"user": Ask, "assistant": Say}
     assert events_of(messages) == [kinds[m["role"]](m["content"]) for m in messages]
+
+
+@pytest.mark.parametrize("odd", [{}, [1], 7, None, True])
+def test_odd_kinds_of_contents_say_nothing(odd: Any) -> None:
+    for key in ("type", "part_kind", "block_type", "content_type", "$type"):
+        block = {key: odd, "content": {"x": 1}}
+        assert events_of([{"role": "assistant", "content": [block]}]) == []
+        assert events_of([{"kind": "response", "parts": [block]}]) == []
+    answers = [{"role": "tool", "tool_responses": [odd]}]
+    assert events_of([{"role": "user", "content": "Hi"}, *answers])[0] == Ask("Hi")

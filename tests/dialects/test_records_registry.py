@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from record_cases import DATA
 
 from whileai_core import jsonio
+from whileai_core.dialects.reading import RowItem, SpanItem, read_items
 from whileai_core.dialects.records.reader import Reader, Unread
 from whileai_core.dialects.registry import (
     RECORD_DIALECTS,
@@ -19,6 +20,7 @@ from whileai_core.dialects.registry import (
     record_dialect,
     session_dialect,
 )
+from whileai_core.sources.items import Ignored, Reject
 
 FILES = sorted(path for path in DATA.rglob("*.json*") if path.is_file())
 
@@ -110,6 +112,14 @@ def test_broken_records_give_fewer_rows_but_never_raise(values: list[Any]) -> No
             assert isinstance(row["final_text"], str)
             assert all(isinstance(step, dict) for step in row["steps"])
             jsonio.dumps(row["steps"])
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(broken(), st.sampled_from(["", "data", "conversations", "message"]))
+def test_broken_files_are_read_to_their_end(values: list[Any], holder: str) -> None:
+    given_values: Any = {holder: values} if holder else values
+    for item in read_items(jsonio.text(given_values)):
+        assert isinstance(item, RowItem | SpanItem | Reject | Ignored)
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -34,7 +34,8 @@ def in_usual_form(messages: list[Any]) -> list[Any]:
         if not isinstance(message, dict):
             continue
         if isinstance(message.get("tool_responses"), list):
-            found += [{"role": "tool"} | answer for answer in message["tool_responses"]]
+            answers = (answer for answer in message["tool_responses"] if isinstance(answer, dict))
+            found += [{"role": "tool"} | answer for answer in answers]
         elif _calls(message):
             found.append(message | {"role": "assistant"})
         elif message.get("role") not in _SPOKEN:

@@ -26,6 +26,8 @@ _IDS = ("id", "tool_call_id", "call_id")
 def block_events(block: dict[str, Any]) -> list[Event] | None:
     """Return what one part says, or None when it is not of this shape."""
     kind = block.get("type")
+    if not isinstance(kind, str):
+        return None
     if kind in _CALLS:
         return [_call(block)]
     if kind in _RESPONSES:

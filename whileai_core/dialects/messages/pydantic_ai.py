@@ -38,6 +38,8 @@ def events(message: dict[str, Any], joiner: str = "\n") -> list[Event]:
 
 def _part(part: dict[str, Any], joiner: str) -> list[Event]:
     kind = part.get("part_kind")
+    if not isinstance(kind, str):
+        return []
     if kind in _CALLS:
         return [Call(name_of(part.get("tool_name")), arguments_of(part.get("args")), _id(part))]
     if kind in _RETURNS:

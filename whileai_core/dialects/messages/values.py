@@ -46,7 +46,7 @@ def block_text(block: object) -> str:
         return ""
     if kind == "refusal":
         return _plain_text(block.get("refusal"))
-    if kind is None or kind in TEXT_BLOCKS:
+    if kind is None or (isinstance(kind, str) and kind in TEXT_BLOCKS):
         return _plain_text(block.get("text")) or _plain_text(first(block, _OTHER_TEXTS))
     return ""
 
