@@ -39,10 +39,15 @@ _UNSET = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Have one process run all that needs the Prefect server, whose start takes seconds."""
+    """Have one process run all that needs the Prefect server, whose start takes seconds.
+
+    On a busy machine it takes a minute or two, which count for the test that comes first.
+    """
     for item in items:
         if "prefect_server" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("prefect"))
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(300))
 
 
 class _ByServerAndFile(LoadGroupScheduling):
