@@ -9,6 +9,7 @@ from whileai_core import jsonio
 MAX_DEPTH = 200
 """Values nested deeper are kept as text: no reader below needs them as structure."""
 
+_TEXT = frozenset({str})
 _SCALARS = frozenset({"stringValue", "string_value", "boolValue", "bool_value"})
 _INTS = frozenset({"intValue", "int_value"})
 _DOUBLES = frozenset({"doubleValue", "double_value"})
@@ -35,6 +36,8 @@ def attributes_of(raw: object) -> Attributes:
                 )
             except (TypeError, KeyError, IndexError):
                 _take_odd_entry(entry, out)
+        if not {*map(type, out)} <= _TEXT:  # a name that is none, as null
+            return {key: value for key, value in out.items() if type(key) is str}
         return out
     if isinstance(raw, dict):
         return {str(key): any_value(value) for key, value in raw.items()}

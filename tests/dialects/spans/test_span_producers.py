@@ -86,6 +86,15 @@ def test_a_tool_span_with_an_id_no_message_knows_claims_the_call_it_repeats() ->
     assert found["steps"] == STEPS
 
 
+def test_a_tool_span_without_arguments_claims_the_call_that_waits() -> None:
+    found = row(
+        chat(1, asked(), json.dumps([calls("weather_0", "weather_1")])),
+        tool(2, "weather", None, "sun", call="adk-1"),
+        tool(3, "weather", None, "rain", call="adk-2"),
+    )
+    assert found["steps"] == STEPS
+
+
 def test_a_call_that_another_span_has_the_id_of_is_not_claimed() -> None:
     found = row(
         chat(1, asked(), json.dumps([calling("a", "weather", OSLO)])),

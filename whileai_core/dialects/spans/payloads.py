@@ -1,4 +1,4 @@
-"""Every form in which producers hand spans over, to `Span`.
+"""Every form in which producers hand spans, and logs about them, over, to `Span`.
 
 OTLP/JSON batches (camel and snake case, today's and the older field names), lists of them,
 Jaeger and Zipkin documents, MLflow traces, and flat lists of spans as SDKs and backends print
@@ -10,19 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from whileai_core.dialects.spans.logs import log_spans
 from whileai_core.dialects.spans.span import Span
 from whileai_core.dialects.spans.spellings import is_span, otlp_span, span_of, trace_of
 from whileai_core.sources.items import Ignored, Origin, Reject
 from whileai_core.sources.limits import RAW_CHARACTERS
 from whileai_core.sources.otlp import attributes_of, nested_text
 
-_RESOURCE_SPANS = ("resourceSpans", "resource_spans", "batches")
+_RESOURCES = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
+_RESOURCE_SPANS = (*_RESOURCES, "batches")
 _SCOPE_SPANS = (
     "scopeSpans",
     "scope_spans",
     "instrumentationLibrarySpans",
     "instrumentation_library_spans",
+    "scopeLogs",
+    "scope_logs",
 )
+_LOG_RECORDS = ("logRecords", "log_records")
 _SCOPES = ("scope", "instrumentationLibrary", "instrumentation_library")
 _LOOKED_AT = 20  # items of a list that decide what it is
 _DEEPEST = 8  # containers in containers
@@ -41,7 +46,7 @@ def is_span_payload(value: object) -> bool:
 
 
 def _is_container(value: dict[str, Any]) -> bool:
-    if _listed(value, (*_SCOPE_SPANS, *_RESOURCE_SPANS[:2])) is not None:
+    if _listed(value, (*_SCOPE_SPANS, *_RESOURCES)) is not None:
         return True
     data = value.get("data")
     if isinstance(data, dict):
@@ -139,6 +144,9 @@ def _resource(
             continue
         names = (found.get("name") for key in _SCOPES if isinstance(found := scope.get(key), dict))
         name = str(next(names, None) or "")
+        if (records := _listed(scope, _LOG_RECORDS)) is not None:
+            yield from _log_records(records, service, name, origin)
+            continue
         spans = scope.get("spans")
         found = spans if isinstance(spans, list) else []
         for raw in found if others_in is None else others_in(found):
@@ -149,6 +157,16 @@ def _resource(
                     yield _reject("bad_span", f"the span cannot be read: {error}", raw, origin)
             elif raw is not None:
                 yield _reject("not_a_span", "expected a span object", raw, origin)
+
+
+def _log_records(records: list[Any], service: str, scope: str, origin: Origin) -> _Pieces:
+    """Give those log records that are events of a conversation."""
+    good = [record for record in records if isinstance(record, dict)]
+    for record in records:
+        if record is not None and not isinstance(record, dict):
+            yield _reject("not_a_span", "expected a log record object", record, origin)
+    for span in log_spans(good, service, scope):
+        yield Ignored("no_conversation", origin) if span is None else span
 
 
 def _one_span(value: dict[str, Any], origin: Origin) -> Span | Reject:

@@ -326,8 +326,7 @@ class Transcript:
         return (
             known.id is not None
             and known.id not in self._span_ids
-            and bool(arguments)
-            and known.step["arguments"] == arguments
+            and (not arguments or known.step["arguments"] == arguments)
             and self._waits(known)
         )
 
