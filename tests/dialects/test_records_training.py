@@ -94,3 +94,18 @@ def test_an_object_about_the_prompt_is_not_the_ask() -> None:
     }
     (loaded,) = load_traces([row])
     assert (loaded["prompt"], loaded["final_text"]) == ("Hi?", "Hello.")
+
+
+def test_actions_written_into_the_text_are_calls() -> None:
+    fenced, tagged = rows_of("swe-agent/text-dataset.jsonl")
+    for row, tools in ((fenced, ("bash", "submit")), (tagged, ("execute_bash", "submit"))):
+        assert [step.get("tool") for step in row["steps"]] == [None, None, tools[0], None, tools[1]]
+        assert row["steps"][2]["arguments"] == {"command": "ls -a"}
+        assert row["steps"][2]["result"] == "a.py\n(Open file: n/a)"
+        assert (row["prompt"], row["final_text"], row["system"]) == (
+            "Fix it.",
+            "Done.",
+            "Be brief.",
+        )
+    assert (fenced["reward"], tagged["reward"]) == (1, 0)
+    assert tagged["conversation_id"] == "t-4"

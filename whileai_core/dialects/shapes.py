@@ -28,6 +28,7 @@ _TEXTS = (
     "task",
     "final_answer",
     "value",
+    "raw",
 )
 _DEEPEST = 4
 # Keys under which stores, pages and reports hold many records.

@@ -119,6 +119,9 @@ def _acts(events: list[Event]) -> bool:
 
 def _in_text(message: Object) -> list[Event]:
     """Read the command of datasets that keep what the model wrote and no more, under `text`."""
+    told = text(message.get("system_prompt"))
+    if message.get("role") == "system" and told:
+        return [Instruct(told)]
     said = text(message.get("text"))
     if message.get("role") not in ("ai", "assistant") or not said:
         return []
