@@ -36,9 +36,9 @@ GIVEN = {
     "signature": "s1gn4turec4n4ry",
     "password": "p4sswordc4n4ry",
     "database password": 'd4ta"base/&c4n4ry+p4ss',
-    "chat endpoint": "sk-c4n4ryChatEndpoint0123456789",
-    "other endpoint": "vk-c4n4ryOtherEndpoint012345678",
-    "block endpoint": "bk-c4n4ryBlockEndpoint012345678",
+    "chat endpoint": "sk-c4n4ryChat7Qz0123Endpt8456Wq",
+    "other endpoint": "vk-c4n4ryOtherXk2047Endpt9913Lm",
+    "block endpoint": "bk-c4n4ryBlockPv5521Endpt3370Tr",
     "hugging face": TOKEN,
     "wrong hugging face": "hf_wrongc4n4ryToken0123456789",
     "prefect": "admin:pr3f3ctc4n4ryAuthString0123",
@@ -102,6 +102,7 @@ class Evidence:
     folder: Path
     marks: dict[str, str] = field(default_factory=lambda: dict(GIVEN))
     said: dict[str, str] = field(default_factory=dict)
+    keys_used: set[str | None] = field(default_factory=set)
     expected: dict[str, str] = field(default_factory=dict)
 
     def run(self, name: str, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -113,7 +114,7 @@ class Evidence:
             check=False,
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=600,
         )
         self.said[name] = done.stdout + done.stderr
         return done

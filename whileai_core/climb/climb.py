@@ -212,7 +212,8 @@ class Climb:
             raise CutShort("improver_failed", str(error)) from None
         except Exception as error:
             reason = f"{self.plan.improver} raised {shown_error(error)}"
-            raise CutShort("improver_failed", reason) from error
+            # Alone: what is logged of its cause would say what was masked.
+            raise CutShort("improver_failed", reason) from None
         finally:
             self._keep_spend(spend)
 

@@ -290,7 +290,7 @@ class _CallableRunner:
             except (AgentError, EndpointDead, SpendExhausted):
                 raise
             except Exception as error:
-                raise AgentError(f"<agent error: {shown_error(error)}>") from error
+                raise AgentError(f"<agent error: {shown_error(error)}>") from None
         raise AgentError(f"{self.name} did not answer within {self._seconds:g} s", kind="timeout")
 
 

@@ -192,4 +192,4 @@ def _imported(name: str) -> Any:
             f"cannot import {name}: there is no module {error.name}; install it, or run where it is"
         ) from error
     except Exception as error:
-        raise InputError(f"cannot import {name}: {shown_error(error)}") from error
+        raise InputError(f"cannot import {name}: {shown_error(error)}") from None
