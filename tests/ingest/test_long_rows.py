@@ -80,7 +80,9 @@ def test_spans_that_make_too_long_a_row_cost_only_their_conversation(tmp_path):
     assert (entry["reason"], entry["source"]) == ("too_long", str(source))
     assert "a" * 32 in entry["position"]
     explained = explain([str(source)])
-    assert [{"agent": "a", **reject} for reject in explained["rejects"]] == [entry]
+    assert [{"agent": "a", "redacted": False, **reject} for reject in explained["rejects"]] == [
+        entry
+    ]
 
 
 def test_a_night_that_is_refused_for_good_can_be_given_up(tmp_path):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from night_kit import intake, row, write_jsonl
+from night_kit import intake, remember, row, write_jsonl
 
+from whileai_core.cli import main
 from whileai_core.errors import SourceNotFound
 from whileai_core.ingest.quarantine import Quarantine
 from whileai_core.ingest.workspace import Workspace
 from whileai_core.settings import get_settings
+from whileai_core.sources.items import Origin, Reject
 
 
 def test_a_repeated_night_writes_the_same_file(tmp_path, home):
@@ -61,6 +63,34 @@ def test_machines_that_share_a_store_share_their_quarantine(tmp_path, monkeypatc
     monkeypatch.setenv("WHILEAI_HOME", str(tmp_path / "other"))
     (batch,) = Quarantine.from_settings(get_settings()).batches()
     assert (batch.agent, batch.reasons) == ("a", {"not_json": 1})
+
+
+def test_a_file_that_was_rejected_as_a_whole_is_read_again(tmp_path, monkeypatch, capsys):
+    source = write_jsonl(tmp_path / "a.odd", [row(1), row(2)])
+    reject = Reject("unknown_format", "not known yet", Origin(str(source)), "the beginning")
+    with Workspace("a", redact=True) as workspace, monkeypatch.context() as before:
+        before.setattr("whileai_core.ingest.shards.file_items", lambda name: [reject])
+        before.setattr("whileai_core.ingest.discover.__version__", "0.0.1")
+        remember(workspace, intake(workspace, source))
+        assert intake(workspace, source).account["records"] == 0
+    quarantine = Quarantine.from_settings(get_settings())
+    (kept,) = quarantine.batches()
+
+    class Nightly:
+        @staticmethod
+        def run(*, paths, agent, redact):
+            assert redact  # as the night that rejected it
+            with Workspace(agent, redact=redact) as workspace:
+                return intake(workspace, *paths).account
+
+        @staticmethod
+        def as_text(account):
+            return f"{account['rows']} rows"
+
+    monkeypatch.setattr("whileai_core.cli.quarantine.load_flow", lambda name: Nightly)
+    assert main(["quarantine", "replay", kept.name]) == 0
+    assert capsys.readouterr().out.startswith("2 rows\nreplayed 1 entries, 0 stay")
+    assert quarantine.batches() == []
 
 
 def test_a_name_that_fits_nothing_lists_what_there_is(home):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from whileai_core.cli import arguments
 from whileai_core.cli.output import emit, table
 from whileai_core.cli.source_root import load_flow
+from whileai_core.sources.discovery import shown
 
 if TYPE_CHECKING:
     import argparse
@@ -31,8 +32,8 @@ def add_commands(commands: Any) -> None:
     replay = parts.add_parser(
         "replay",
         help="ingest the entries that are readable now",
-        description="Try every entry again. Those that are readable now go through the nightly "
-        "flow and leave the file; the others stay.",
+        description="Try every entry again, and files that were rejected as a whole. Those that "
+        "are readable now go through the nightly flow and leave the file; the others stay.",
     )
     replay.add_argument("name", metavar="NAME", help="its name, or the beginning (a night)")
     arguments.add_json(replay)
@@ -77,9 +78,12 @@ def _show(args: argparse.Namespace) -> None:
 
 
 def _replay(args: argparse.Namespace) -> None:
+    from whileai_core.ingest.workspace import Workspace
+
     quarantine = _quarantine()
     batch = quarantine.find(args.name)
-    readable = quarantine.readable_now(batch)
+    records, files = quarantine.readable_now(batch), quarantine.readable_files(batch)
+    readable = [*records, *files]
     left = sum(batch.reasons.values()) - len(readable)
     if not readable:
         emit(
@@ -89,8 +93,13 @@ def _replay(args: argparse.Namespace) -> None:
         )
         return
     flow = load_flow("nightly")
-    source = quarantine.replay_source(batch, readable)
-    result = flow.run(paths=[source], agent=batch.agent)
+    paths = list(dict.fromkeys(entry["source"] for entry in files))
+    if paths:
+        with Workspace(batch.agent) as workspace:
+            workspace.ledger.forget_sources(map(shown, paths))
+    if records:
+        paths.append(quarantine.replay_source(batch, records))
+    result = flow.run(paths=paths, agent=batch.agent, redact=batch.redacted)
     quarantine.discharge(batch, readable)
     emit(
         {"replayed": len(readable), "left": left, **result},

@@ -214,6 +214,13 @@ class Ledger:
                 plan=jsonio.dumps(plan).decode(),
             )
 
+    def forget_sources(self, names: Iterable[str]) -> None:
+        """Take files of these names for new ones; their rows stay known."""
+        with self._writing() as run:
+            self._check_holder(run)
+            for name in names:
+                run("DELETE FROM sources WHERE agent = :agent AND name = :name", name=name)
+
     def forget_pending(self) -> None:
         """Give up the plan of the night under way, so that the next takes its files again."""
         with self._writing() as run:

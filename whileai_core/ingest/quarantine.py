@@ -6,7 +6,8 @@
 
 or below the store instead of the home folder, where that is shared between machines. A file is
 named after its content, so that a repeated run writes the same file. Entries that become readable
-after a fix are replayed; the others stay.
+after a fix are replayed; the others stay. Of a file that was rejected as a whole the entry holds
+no more than the beginning, so that the file itself is read again.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from whileai_core import jsonio
 from whileai_core.blobs import Blobs
-from whileai_core.dialects.reading import read_items
-from whileai_core.errors import SourceNotFound
+from whileai_core.dialects.reading import RowItem, SpanItem, file_items, read_items
+from whileai_core.errors import InputError, MissingExtra, SourceNotFound
 from whileai_core.ingest.sharing import is_shared
 from whileai_core.sources.items import Ignored, Reject
 
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 _ROOT = "quarantine"
 _BATCH = re.compile(rf"{_ROOT}/[^/]+/[^/]+\.jsonl")  # and not what lies in `replayed`
 
-Entry = dict[str, Any]  # {"agent", "id", "source", "position", "reason", "detail", "raw"}
+# {"agent", "redacted", "id", "source", "position", "reason", "detail", "raw"}
+Entry = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +47,14 @@ class Batch:
         agent: Whose night it was.
         path: Where it lies, a path or a URL.
         reasons: Reason → entries.
+        redacted: Whether that night redacted, and a replay has to.
     """
 
     name: str
     agent: str
     path: str
     reasons: dict[str, int]
+    redacted: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a JSON object."""
@@ -75,10 +79,13 @@ class Quarantine:
         """Open the quarantine that belongs to the settings."""
         return cls(settings.store if is_shared(settings.store) else str(settings.home))
 
-    def keep(self, agent: str, night: str, entries: Iterable[Entry]) -> str | None:
+    def keep(
+        self, agent: str, night: str, entries: Iterable[Entry], *, redacted: bool = False
+    ) -> str | None:
         """Write the rejects of a night and say where; None when there are none."""
         # A folder's name is not the agent's: it leaves out what file names cannot have.
-        data = b"".join(jsonio.dumps({"agent": agent} | entry) + b"\n" for entry in entries)
+        of_night = {"agent": agent, "redacted": redacted}
+        data = b"".join(jsonio.dumps(of_night | entry) + b"\n" for entry in entries)
         if not data:
             return None
         name = f"{_folder(agent)}/{night}-{hashlib.sha256(data).hexdigest()[:8]}.jsonl"
@@ -111,6 +118,14 @@ class Quarantine:
         """Return the entries that today's dialects read without a reject."""
         return [entry for entry in self.entries(batch) if _reads(entry)]
 
+    def readable_files(self, batch: Batch) -> list[Entry]:
+        """Return the entries of files, rejected as a whole, in which something is readable now."""
+        return [
+            entry
+            for entry in self.entries(batch)
+            if not entry["position"] and not _reads(entry) and _reads_whole(entry["source"])
+        ]
+
     def replay_source(self, batch: Batch, entries: Iterable[Entry]) -> str:
         """Write entries out as a source file for the nightly flow, one raw record a line."""
         data = b"".join(_as_line(entry["raw"]) for entry in entries)
@@ -131,10 +146,13 @@ class Quarantine:
     def _batch(self, name: str) -> Batch:
         _, agent, file = name.split("/")
         reasons: Counter[str] = Counter()
+        redacted = False
         for entry in self._read(name):
             reasons[entry["reason"]] += 1
-            agent = entry.get("agent", agent)  # earlier versions did not write it
-        return Batch(file.removesuffix(".jsonl"), agent, self._blobs.path(name), dict(reasons))
+            agent = entry.get("agent", agent)  # earlier versions wrote neither
+            redacted = entry.get("redacted", redacted)
+        path = self._blobs.path(name)
+        return Batch(file.removesuffix(".jsonl"), agent, path, dict(reasons), redacted)
 
     def _read(self, name: str) -> Iterator[Entry]:
         for line in io.BytesIO(self._blobs.read(name)):
@@ -144,6 +162,18 @@ class Quarantine:
 def _reads(entry: Entry) -> bool:
     items = list(read_items(entry["raw"].encode("utf-8", "surrogatepass")))
     return bool(items) and not any(isinstance(item, Reject | Ignored) for item in items)
+
+
+def _reads_whole(source: str) -> bool:
+    found = False
+    try:
+        for item in file_items(source):
+            if isinstance(item, Reject) and not item.origin.position:
+                return False
+            found |= isinstance(item, RowItem | SpanItem)
+    except (InputError, MissingExtra):  # gone since, or a member of an archive
+        return False
+    return found
 
 
 def _as_line(raw: str) -> bytes:

@@ -139,7 +139,8 @@ class Workspace:
 
     def keep_rejects(self, shards: Sequence[Shard], merged: Merged, *, night: str) -> str | None:
         """Write the rejects of the night's shards and of their merge to quarantine."""
-        return self.quarantine.keep(self.agent, night, rejects(shards, merged))
+        entries = rejects(shards, merged)
+        return self.quarantine.keep(self.agent, night, entries, redacted=self.redact)
 
     async def judge(
         self, rows: RowSet, order: JudgeOrder, *, night: str, api_key: str | None = None
