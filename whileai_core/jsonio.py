@@ -152,7 +152,10 @@ def _cleaned(value: Any) -> Any:
         return {_cleaned(str(key)): _cleaned(child) for key, child in value.items()}
     if isinstance(value, list | tuple):
         return [_cleaned(child) for child in value]
-    return value if value is None or isinstance(value, int) else str(value)
+    if value is None or isinstance(value, int):
+        return value
+    listed = getattr(value, "tolist", None)  # a number or a list of numpy
+    return _cleaned(listed()) if callable(listed) else str(value)
 
 
 def textual(value: Any) -> Any:

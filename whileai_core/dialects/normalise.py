@@ -15,6 +15,7 @@ from whileai_core.dialects.events import Ask, Event, Say
 from whileai_core.dialects.messages import events_of
 from whileai_core.dialects.messages.plain import read_plain_chat
 from whileai_core.dialects.messages.values import arguments_of
+from whileai_core.dialects.objects import plain_values
 from whileai_core.dialects.shapes import decoded_list, holds_messages, text_in
 from whileai_core.dialects.steps import steps_from_events
 
@@ -88,6 +89,7 @@ _REPLY_MARKS = ('"choices"', '"candidates"', '"output_text"', '"stop_reason"')
 _ARGUMENTS = ("input", "args", "parameters", "tool_input", "action_input")
 _RESULTS = ("output", "response", "observation")
 _STEP_KEYS = ("tool", "user", "text")
+_CALL_KEYS = ("tool", "arguments", "result")
 # With `messages` and nothing but these keys, a record says no ask, reply or steps of its own.
 CHAT_KEYS = frozenset(
     {
@@ -122,6 +124,10 @@ def as_row(item: object) -> Row | None:
         row = {"messages": list(item)}
     else:
         return None
+    try:
+        plain_values(row)
+    except RecursionError:
+        raise ValueError(jsonio.TOO_DEEP) from None
     return normalise(row, owned=False)
 
 
@@ -193,11 +199,19 @@ def is_canonical(row: Row) -> bool:
                 if type(step["arguments"]) is not dict:
                     return False
                 step["result"]
-            elif type(step) is not dict or ("text" not in step and "user" not in step):
+                if len(step) > len(_CALL_KEYS) and ("user" in step or "text" in step):
+                    return False
+            elif not _is_turn(step):
                 return False
     except (LookupError, TypeError):
         return False
     return bool(steps and final_text and prompt) and not prompt.isspace()
+
+
+def _is_turn(step: Any) -> bool:
+    if type(step) is not dict or ("text" not in step and "user" not in step):
+        return False
+    return len(step) == 1 or None not in step.values()  # else keys that a table filled
 
 
 def _fill(row: Row, owned: bool) -> None:
@@ -271,6 +285,7 @@ def _entries(entries: list[Any], owned: bool) -> list[Step]:
 
 def _step(step: Step) -> Step:
     """Rename the keys of a tool step, in place."""
+    _drop_fillers(step)
     if "tool" not in step and not _name_tool(step):
         return step
     for name, others in (("arguments", _ARGUMENTS), ("result", _RESULTS)):
@@ -283,6 +298,17 @@ def _step(step: Step) -> Step:
     if isinstance(arguments, str):
         step["arguments"] = arguments_of(arguments) or arguments
     return step
+
+
+def _drop_fillers(step: Step) -> None:
+    """Take out keys that a table fills with null, because other steps of the column have them."""
+    for key in _STEP_KEYS:
+        if key in step and step[key] is None and len(step) > 1:
+            del step[key]
+    if "tool" not in step and ("user" in step or "text" in step):
+        for key in ("arguments", "result"):
+            if key in step and step[key] is None:
+                del step[key]
 
 
 def _name_tool(step: Step) -> bool:
@@ -310,7 +336,7 @@ def _prompt(row: Row, steps: list[Step], keys: tuple[str, ...], asked: list[Even
     blank = ""
     for key in keys:
         value = row.get(key)
-        if not value or (asks and isinstance(value, dict) and not asked):
+        if not value or value != value or (asks and isinstance(value, dict) and not asked):
             continue  # an object about the request; what was asked stands in the messages
         text = _asked_text(value, asked)
         if text.strip():
@@ -342,7 +368,7 @@ def _asked_text(value: object, asked: list[Event]) -> str:
 def _final_text(row: Row, steps: list[Step], keys: tuple[str, ...], answered: list[Event]) -> str:
     for key in keys:
         value = row.get(key)
-        if not value:
+        if not value or value != value:  # NaN is a gap in a table
             continue
         if not isinstance(value, str | list | dict):
             return str(value)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from whileai_core import jsonio
 from whileai_core.dialects.normalise import as_row, is_canonical, is_chat, normalise
+from whileai_core.dialects.objects import plain
 from whileai_core.dialects.shapes import (
     conversations_among,
     conversations_inside,
@@ -182,6 +183,10 @@ def record_items(
             yield from record_items(inner, owned=owned, exact=exact, depth=depth - 1)
         return
     if not isinstance(value, Mapping | list | tuple):
+        said = _said_by(value) if depth else None
+        if said is not None:
+            yield from record_items(Record(said, origin), owned=True, depth=depth - 1)
+            return
         detail = f"a record is an object; this is {type(value).__name__}"
         yield Reject("not_an_object", detail, origin, _raw(record))
         return
@@ -195,6 +200,19 @@ def record_items(
             yield from _contained_items(several, origin, depth=depth)
             return
     yield from _normalised(record, owned=owned, exact=exact, depth=depth)
+
+
+def _said_by(value: object) -> Any:
+    """Return the structure behind JSON text, or behind an object of another library, else None."""
+    said = value
+    if isinstance(value, str | bytes):
+        try:
+            said = jsonio.loads(value)
+        except ValueError:
+            return None
+    elif not isinstance(value, int | float | type(None)):
+        said = plain(value)
+    return said if isinstance(said, dict | list) else None
 
 
 def _contained_items(items: list[Any], origin: Origin, *, depth: int) -> Iterator[Item]:
