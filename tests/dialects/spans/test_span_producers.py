@@ -180,6 +180,32 @@ def test_switches_beside_the_arguments_of_a_function_are_no_arguments() -> None:
     assert found["steps"] == STEPS[:1]
 
 
+@pytest.mark.parametrize("is_error", [False, True])
+@pytest.mark.parametrize("family", ["openinference", "traceloop"])
+def test_a_tool_output_of_llama_index_is_a_call_with_its_result(
+    family: str, is_error: bool
+) -> None:
+    said = {
+        "blocks": [{"block_type": "text", "text": "sun"}],
+        "tool_name": "weather",
+        "raw_input": {"args": [], "kwargs": OSLO},
+        "raw_output": "sun",
+        "is_error": is_error,
+    }
+    asked_of, given = json.dumps({"kwargs": OSLO}), json.dumps(said)
+    run = openinference_tool(2, input_value=asked_of, output_value=given)
+    if family == "traceloop":
+        run["attributes"] = {
+            "traceloop.span.kind": "task",
+            "traceloop.entity.input": asked_of,
+            "traceloop.entity.output": given,
+        }
+    found = row(chat(1, asked(), json.dumps([calling("c1", "weather", OSLO)])), run)
+    [step] = found["steps"]
+    assert (step["tool"], step["arguments"]) == ("weather", OSLO)
+    assert step["result"] == ({"status": "error", "output": "sun"} if is_error else "sun")
+
+
 def counted(number: int, response: str | None, **fields: Any) -> dict[str, Any]:
     attributes = {
         "gen_ai.operation.name": "chat",

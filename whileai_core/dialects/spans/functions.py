@@ -6,12 +6,14 @@ import re
 from typing import Any
 
 from whileai_core import jsonio
+from whileai_core.dialects.messages.values import text_of
 from whileai_core.dialects.spans.values import decoded, tool_arguments
 
 _CALLBACK_INPUTS = ("inputs", "input_str", "input")
 _CALLBACK_KEYS = frozenset({*_CALLBACK_INPUTS, "tags", "metadata", "kwargs"})
 # Beside these some frameworks pass switches of their own.
 _FUNCTION_KEYS = frozenset({"args", "kwargs"})
+_TOOL_OUTPUT_KEYS = frozenset({"tool_name", "raw_input", "raw_output", "is_error"})
 _OUTPUT_KEYS = frozenset({"output", "kwargs"})
 # How Python prints a LangChain tool message.
 _PRINTED_MESSAGE = re.compile(
@@ -24,6 +26,8 @@ def function_arguments(value: Any) -> Any:
     found = decoded(value)
     if not isinstance(found, dict):
         return found
+    if found.keys() == {"kwargs"} and isinstance(found["kwargs"], dict):
+        return found["kwargs"]
     switches = [value for key, value in found.items() if key not in _FUNCTION_KEYS]
     if found.keys() >= _FUNCTION_KEYS and not found["args"] and {*map(type, switches)} <= {bool}:
         return found["kwargs"]
@@ -71,12 +75,21 @@ def tool_message(result: Any) -> tuple[Any, str | None, bool]:
         return decoded(printed[2]), printed[3], "status='error'" in result[printed.end(2) :]
     if type(result) is not dict:
         return result, None, False
+    if is_tool_output(result):
+        raw = result["raw_output"]
+        said = text_of(result.get("blocks") or result.get("content") or "")
+        return said if raw is None else decoded(raw), None, result["is_error"] is True
     message = _message_in(result)
     if isinstance(message, dict) and "tool_call_id" in message and "content" in message:
         call_id = message["tool_call_id"]
         failed = message.get("status") == "error"
         return decoded(message["content"]), str(call_id) if call_id else None, failed
     return result, None, False
+
+
+def is_tool_output(value: Any) -> bool:
+    """Tell whether a value is what LlamaIndex makes of the result of a tool."""
+    return isinstance(value, dict) and value.keys() >= _TOOL_OUTPUT_KEYS
 
 
 def _message_in(result: dict[str, Any]) -> Any:

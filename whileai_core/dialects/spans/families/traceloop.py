@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whileai_core.dialects.spans.families.family import Family
+from whileai_core.dialects.spans.functions import is_tool_output
 from whileai_core.dialects.spans.kinds import AGENT, CHAIN, TOOL
+from whileai_core.dialects.spans.values import decoded
 
 if TYPE_CHECKING:
     from whileai_core.dialects.spans.reading import Reading
@@ -14,6 +16,10 @@ if TYPE_CHECKING:
 
 def _finish(span: Span, reading: Reading) -> None:
     name = span.attributes.get("traceloop.entity.name")
+    if reading.kind == CHAIN and "raw_output" in str(reading.value_out):
+        output = decoded(reading.value_out)
+        if is_tool_output(output):  # LlamaIndex runs its tools as tasks
+            reading.kind, reading.tool_name = TOOL, output["tool_name"]
     if reading.kind == TOOL:
         reading.tool_name = reading.tool_name or name
     elif reading.kind == AGENT and not reading.agent:
