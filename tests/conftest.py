@@ -73,14 +73,17 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _quiet_again() -> Iterator[None]:
-    """Undo what a command, run in the process of a test, did to the log and to SIGTERM."""
+def _nothing_said_yet() -> Iterator[None]:
+    """Undo what commands run in this process did to the log and to SIGTERM, whoever ran them."""
     logger = logging.getLogger("whileai_core")
-    handlers, propagate, level = logger.handlers[:], logger.propagate, logger.level
+    logger.handlers[:] = [each for each in logger.handlers if isinstance(each, logging.NullHandler)]
+    logger.setLevel(logging.NOTSET)
+    logger.propagate = True
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "whileai_core":
+            logging.getLogger(name).disabled = False
     ended = signal.getsignal(signal.SIGTERM)
     yield
-    logger.handlers[:], logger.propagate = handlers, propagate
-    logger.setLevel(level)
     signal.signal(signal.SIGTERM, ended)
 
 
