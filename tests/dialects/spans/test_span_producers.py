@@ -180,6 +180,30 @@ def test_switches_beside_the_arguments_of_a_function_are_no_arguments() -> None:
     assert found["steps"] == STEPS[:1]
 
 
+def test_a_result_heard_before_its_call_gets_the_tool_of_the_call() -> None:
+    """As where the span of a cycle around the calls repeats their results."""
+    found = row(
+        chat(1, asked(), json.dumps(answers("a", "b"))),
+        chat(2, asked(), json.dumps([calls("a", "b")])),
+        tool(3, "weather", OSLO, [{"text": "sun"}], call="a"),
+        chat(4, asked(calls("a", "b"), *answers("a", "b")), DONE),
+    )
+    assert found["steps"] == STEPS
+
+
+@pytest.mark.parametrize(
+    ("blocks", "result"),
+    [
+        ([{"text": "sun"}], "sun"),
+        ([{"json": {"t": 7}}], {"t": 7}),
+        ([{"text": "sun", "type": "text"}], [{"text": "sun", "type": "text"}]),
+        ([], []),
+    ],
+)
+def test_blocks_of_bedrock_around_a_result_are_taken_away(blocks: Any, result: Any) -> None:
+    assert row(tool(1, "weather", OSLO, blocks, call="a"))["steps"][0]["result"] == result
+
+
 @pytest.mark.parametrize("is_error", [False, True])
 @pytest.mark.parametrize("family", ["openinference", "traceloop"])
 def test_a_tool_output_of_llama_index_is_a_call_with_its_result(

@@ -60,7 +60,17 @@ def tool_result(value: Any) -> Any:
     """Return the result behind JSON text, a text in JSON's quotes too."""
     if type(value) is str and value[:1] == '"' and value[-1:] == '"' and len(value) > 1:
         value = json_value(value)
-    return decoded(value)
+    return without_blocks(decoded(value))
+
+
+def without_blocks(result: Any) -> Any:
+    """Return the result behind Bedrock's blocks, `[{"text": …}]` or `[{"json": …}]`."""
+    if type(result) is not list or not result:
+        return result
+    kinds = {tuple(block) if type(block) is dict else () for block in result}
+    if kinds == {("json",)} and len(result) == 1:
+        return result[0]["json"]
+    return decoded(text_of(result)) if kinds == {("text",)} else result
 
 
 def tool_message(result: Any) -> tuple[Any, str | None, bool]:

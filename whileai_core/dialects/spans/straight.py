@@ -184,7 +184,7 @@ class _Telling:
         run = ended_run(
             str(name),
             arguments,
-            jsonio.loads_exact(result) if result[0] in "{[" else tool_result(result),
+            jsonio.loads_exact(result) if result[0] == "{" else tool_result(result),
             call_id,
             failed=failed or error is not None,
             status=values[at["tool_status"]] if "tool_status" in at else None,

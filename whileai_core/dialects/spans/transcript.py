@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class _Known:
     """A call that is a step already."""
 
-    __slots__ = ("answered", "id", "span", "step", "turn")
+    __slots__ = ("answered", "id", "is_unnamed", "span", "step", "turn")
 
     def __init__(self, step: Step, call_id: str | None, turn: int, span: str) -> None:
         self.step = step
@@ -30,6 +30,8 @@ class _Known:
         self.span = span
         # Whether a tool span gave the result; what messages say comes second to that.
         self.answered = False
+        # Whether only a result is known, which does not say of which tool.
+        self.is_unnamed = False
 
 
 class Place:
@@ -158,6 +160,7 @@ class Transcript:
             step: Step = {"tool": name, "arguments": {} if arguments is None else arguments}
             known = self._remember(step, call_id, max(len(self._turns) - 1, 0), span)
         else:
+            self._call_it(known, name)
             self._claim(known, span)
             if says_more(arguments, known.step["arguments"]):
                 known.step["arguments"] = arguments
@@ -227,6 +230,7 @@ class Transcript:
             step: Step = {"tool": call.name, "arguments": call.arguments}
             known = self._remember(step, call.id, turn)
         else:
+            self._call_it(known, call.name)
             if says_more(call.arguments, known.step["arguments"]):
                 known.step["arguments"] = call.arguments
             if call.id and known.id is None:
@@ -258,7 +262,7 @@ class Transcript:
             if result.id or result.name:
                 step: Step = {"tool": result.name or "tool", "arguments": {}}
                 step["result"] = result.value
-                self._remember(step, result.id, turn)
+                self._remember(step, result.id, turn).is_unnamed = not result.name
         elif not known.answered and known.step.get("result") is None:
             known.step["result"] = result.value
 
@@ -336,6 +340,13 @@ class Transcript:
             same = self._by_id.setdefault(call_id, [])
             if known not in same:
                 same.append(known)
+
+    def _call_it(self, known: _Known, tool: str) -> None:
+        """Give a call its tool, if only its result was known."""
+        if known.is_unnamed:
+            self._unclaimed.get(known.step["tool"], {}).pop(known, None)
+            known.step["tool"], known.is_unnamed = tool, False
+            self._unclaimed.setdefault(tool, {})[known] = None
 
     def _claim(self, known: _Known, span: str) -> None:
         if not known.span and span:

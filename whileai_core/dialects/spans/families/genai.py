@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whileai_core.dialects.messages.values import text_of
 from whileai_core.dialects.spans.families.family import Family
 from whileai_core.dialects.spans.kinds import AGENT, MODEL, OTHER, TOOL
 from whileai_core.dialects.spans.values import decoded
@@ -61,19 +60,9 @@ def _choice(event: SpanEvent, reading: Reading) -> None:
     about = event.attributes
     content = decoded(_content(about))
     if reading.kind == TOOL:
-        reading.result = _result(content) if reading.result is None else reading.result
+        reading.result = content if reading.result is None else reading.result
         return
     reading.gave([_as_message("assistant", content, about)])
-
-
-def _result(content: Any) -> Any:
-    """Return the result behind Bedrock's blocks, `[{"text": …}]` or `[{"json": …}]`."""
-    blocks = content if isinstance(content, list) else []
-    if len(blocks) == 1 and isinstance(blocks[0], dict) and blocks[0].keys() == {"json"}:
-        return blocks[0]["json"]
-    if blocks and all(isinstance(block, dict) and block.keys() == {"text"} for block in blocks):
-        return decoded(text_of(blocks))
-    return content
 
 
 def _content(about: dict[str, Any]) -> Any:
