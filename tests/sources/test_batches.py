@@ -63,7 +63,7 @@ def spans_of(batch: dict[str, Any]) -> list[Any]:
     ]
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(
     DOCUMENTS,
     st.sampled_from([None, 1]),
