@@ -320,3 +320,51 @@ def test_agents_under_logfire_keep_answers_failures_and_agents_in_tools_apart() 
 def test_a_system_prompt_of_its_own_attribute_is_kept() -> None:
     agent = span(1, {"gen_ai.operation.name": "invoke_agent", "system_prompt": "Be brief."})
     assert row(agent, chat(2, asked(), DONE))["system"] == "Be brief."
+
+
+def agents_record(number: int, data: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {
+        "object": "trace.span",
+        "id": f"span_{number}",
+        "trace_id": "trace_1",
+        "parent_id": None,
+        "started_at": f"2026-11-29T21:00:{number:02}.000000+00:00",
+        "ended_at": f"2026-11-29T21:00:{number:02}.500000+00:00",
+        "span_data": data,
+        "error": None,
+        **fields,
+    }
+
+
+def test_the_agents_sdks_own_export_is_one_conversation_by_its_group() -> None:
+    usage = {"input_tokens": 50, "output_tokens": 10}
+    generation = {"type": "generation", "model": "m", "usage": usage}
+    called = [calling("c1", "weather", OSLO)]
+    given = [{"role": "user", "content": ASK[1]}]
+    answered = [*given, *called, {"role": "tool", "tool_call_id": "c1", "content": "sorry"}]
+    found = row(
+        {"object": "trace", "id": "trace_1", "workflow_name": "w", "group_id": "g"},
+        agents_record(1, {"type": "agent", "name": "travel"}),
+        agents_record(2, {**generation, "input": given, "output": called}, parent_id="span_1"),
+        agents_record(
+            3,
+            {"type": "function", "name": "weather", "input": json.dumps(OSLO), "output": "sorry"},
+            parent_id="span_1",
+            error={"message": "no sun", "data": {}},
+        ),
+        agents_record(
+            4,
+            {**generation, "input": answered, "output": [{"role": "assistant", "content": "No."}]},
+            parent_id="span_1",
+        ),
+        agents_record(5, {"type": "handoff", "from_agent": "travel", "to_agent": None}),
+    )
+    assert (found["conversation_id"], found["agent"], found["model_version"]) == (
+        "g",
+        "travel",
+        "m",
+    )
+    result = {"status": "error", "output": "sorry", "error": "no sun"}
+    assert found["steps"] == [{"tool": "weather", "arguments": OSLO, "result": result}]
+    assert found["final_text"] == "No."
+    assert found["usage"] == {"input_tokens": 100, "output_tokens": 20}

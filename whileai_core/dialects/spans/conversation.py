@@ -50,8 +50,9 @@ def row_of(key: str, group: Sequence[Reading]) -> Row | None:
         "final_text": transcript.final_text,
         "conversation_id": key,
     }
-    if tree.ordered[0].start:
-        row["ts"] = tree.ordered[0].start
+    start = next((reading.start for reading in tree.ordered if reading.start), 0)
+    if start:
+        row["ts"] = start
     add_facts(row, tree, transcript.instructions)
     return row
 

@@ -8,6 +8,7 @@ from typing import Any
 from whileai_core import jsonio
 from whileai_core.dialects.instants import instant, nanoseconds
 from whileai_core.dialects.spans.identity import span_id, trace_id
+from whileai_core.dialects.spans.openai_agents import agents_span, is_agents_record
 from whileai_core.dialects.spans.span import Span, SpanEvent
 from whileai_core.sources.otlp import attributes_of
 
@@ -45,6 +46,8 @@ _NO_TIME = (None, 0, "0", "")
 
 def is_span(value: Mapping[str, Any]) -> bool:
     """Tell whether one object is a span by itself."""
+    if is_agents_record(value):
+        return True
     context = _context(value)
     if trace_of(value) is None:
         return False
@@ -95,6 +98,8 @@ def otlp_span(raw: dict[str, Any], service: str = "", scope: str = "") -> Span:
 
 def span_of(raw: dict[str, Any]) -> Span | None:
     """Read one span in any flat spelling; None when the object is no span at all."""
+    if is_agents_record(raw):
+        return agents_span(raw)
     context = _context(raw)
     attributes = _attributes(raw)
     trace = trace_of(raw)
