@@ -58,7 +58,7 @@ def test_publish_unpublish_catalog(platform: FaultPlatform) -> None:
 def test_empty_sets_go_and_unfinished_young_ones_stay(platform: FaultPlatform) -> None:
     old = (datetime.now(UTC) - timedelta(days=1)).isoformat()
     young = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-    full = platform.add_set([b"{}"], rows=5, sizeBytes=None)
+    full = platform.add_set([b"{}"], rows=5)
     small = platform.add_set([b"{}"], rows=1)
     empty = platform.add_set([])
     abandoned = platform.add_set([], status="pending", createdAt=old)
@@ -234,3 +234,8 @@ def test_looking_without_waiting(platform: FaultPlatform) -> None:
 
 def test_hub_account(platform: FaultPlatform) -> None:
     assert sync.hf_status()["username"] == "kim"
+
+
+def test_any_state_but_importing_and_failed_ends_an_import(platform: FaultPlatform) -> None:
+    platform.import_states = [{"status": "importing"}, {"status": "archived"}]
+    assert sync.import_hf("org/name", poll=0.01)["status"] == "archived"

@@ -127,9 +127,7 @@ async def delete_empty_datasets(
 
 def _is_empty(row: Reply, max_rows: int) -> bool:
     rows = row.get("rows")
-    if not row.get("sizeBytes") and not rows:  # of an unknown size, a set with rows is not empty
-        return True
-    return max_rows > 0 and rows is not None and rows <= max_rows
+    return not row.get("sizeBytes") or (max_rows > 0 and rows is not None and rows <= max_rows)
 
 
 def _is_in_progress(row: Reply) -> bool:

@@ -325,13 +325,12 @@ def _published(row: Reply, job: str) -> Reply | None:
 
 
 def _imported(row: Reply, job: str) -> Reply | None:
+    """Return the imported set, None while it is on the way; any other state is an end."""
     status = row.get("status")
     if status in _IMPORTING:
         return None
-    if status == "ready":
-        return row
     if status in _FAILED:
         details = row.get("hfImport")
         reason = details.get("error") if isinstance(details, dict) else None
         raise JobFailed(f"{job} failed: {reason or 'no reason given'}")
-    raise BadReply(f"{job}: the platform reports the unknown state {status!r}")
+    return row
