@@ -230,6 +230,35 @@ def test_a_tool_output_of_llama_index_is_a_call_with_its_result(
     assert step["result"] == ({"status": "error", "output": "sun"} if is_error else "sun")
 
 
+def test_blocks_as_json_text_in_spread_messages_are_blocks() -> None:
+    """Results stand in a user message, which says nothing of the user's."""
+    results = [{"type": "tool_result", "tool_use_id": "c1", "content": "sun"}]
+    text = [{"type": "text", "text": "Sun."}]
+    first = {
+        "gen_ai.prompt.0.role": "user",
+        "gen_ai.prompt.0.content": ASK[1],
+        "gen_ai.completion.0.role": "assistant",
+        "gen_ai.completion.0.tool_calls.0.id": "c1",
+        "gen_ai.completion.0.tool_calls.0.name": "weather",
+        "gen_ai.completion.0.tool_calls.0.arguments": json.dumps(OSLO),
+    }
+    second = {
+        "gen_ai.prompt.0.role": "user",
+        "gen_ai.prompt.0.content": ASK[1],
+        "gen_ai.prompt.1.role": "user",
+        "gen_ai.prompt.1.content": json.dumps(results),
+        "gen_ai.completion.0.content": json.dumps(text),
+    }
+    found = row(span(1, first), span(2, second))
+    assert (found["steps"], found["final_text"]) == (STEPS[:1], "Sun.")
+
+
+def test_json_that_a_user_wrote_stays_the_users_words() -> None:
+    said = '[{"type": "sofa", "text": "red"}]'
+    found = row(span(1, {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": said}))
+    assert found["prompt"] == said
+
+
 def counted(number: int, response: str | None, **fields: Any) -> dict[str, Any]:
     attributes = {
         "gen_ai.operation.name": "chat",

@@ -4,7 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from whileai_core.dialects.spans.values import decoded
+
 _DEEPEST = 30
+_BLOCKS = frozenset(
+    {"text", "image", "thinking", "tool_use", "tool_result", "input_text", "output_text"}
+)
+
+
+def with_blocks(message: Any) -> Any:
+    """Return a message whose content is a list of blocks, if it is JSON text of such a list."""
+    content = message.get("content") if isinstance(message, dict) else None
+    if type(content) is not str or not content.startswith("[{"):
+        return message
+    blocks = decoded(content)
+    if isinstance(blocks, list) and all(
+        isinstance(block, dict) and block.get("type") in _BLOCKS for block in blocks
+    ):
+        return {**message, "content": blocks}
+    return message
 
 
 def listed(pairs: dict[str, Any]) -> list[Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from whileai_core.dialects.spans.families import FAMILIES
 from whileai_core.dialects.spans.functions import function_arguments, function_output
 from whileai_core.dialects.spans.histories import history_of
-from whileai_core.dialects.spans.indexed import listed
+from whileai_core.dialects.spans.indexed import listed, with_blocks
 from whileai_core.dialects.spans.kinds import MODEL, TOOL
 from whileai_core.dialects.spans.reading import Reading
 from whileai_core.dialects.spans.slots import EVENT_READERS, KINDS_BY_NAME, SLOTS
@@ -116,9 +116,9 @@ def _take_indexed(odd: list[tuple[str, Any, Slot]], reading: Reading) -> None:
         if items is None:
             continue
         if target == "messages_in" and not reading.inputs:
-            reading.given(items)
+            reading.given([with_blocks(item) for item in items])
         elif target == "messages_out" and not reading.outputs:
-            reading.gave([_as_reply(item) for item in items])
+            reading.gave([_as_reply(with_blocks(item)) for item in items])
         elif target == "tools" and reading.tools is None:
             reading.tools = items
 
