@@ -259,6 +259,13 @@ def test_json_that_a_user_wrote_stays_the_users_words() -> None:
     assert found["prompt"] == said
 
 
+@pytest.mark.parametrize("key", ["system", "instructions"])
+def test_instructions_beside_the_messages_of_a_request_are_kept(key: str) -> None:
+    request = {key: "Be brief.", "messages": [{"role": "user", "content": ASK[1]}]}
+    attributes = {"mlflow.spanType": '"CHAT_MODEL"', "mlflow.spanInputs": json.dumps(request)}
+    assert row(span(1, attributes))["system"] == "Be brief."
+
+
 def counted(number: int, response: str | None, **fields: Any) -> dict[str, Any]:
     attributes = {
         "gen_ai.operation.name": "chat",

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 def _finish(span: Span, reading: Reading) -> None:
     if reading.kind == TOOL:
         reading.value_out = json_value(reading.value_out)
+    elif reading.kind == MODEL and reading.system is None:
+        request = decoded(reading.value_in)
+        if isinstance(request, dict):  # of APIs that take instructions beside the messages
+            reading.system = request.get("system") or request.get("instructions")
     usage = decoded(span.attributes.get("mlflow.chat.tokenUsage"))
     if isinstance(usage, dict):
         reading.tokens_in = reading.tokens_in or usage.get("input_tokens")
