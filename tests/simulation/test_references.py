@@ -45,13 +45,13 @@ async def judge(row):
 @pytest.fixture
 def module(tmp_path, monkeypatch):
     """A module of the user's own in the current folder, allowed."""
-    (tmp_path / "canary_agents.py").write_text(SOURCE)
-    (tmp_path / "canary_broken.py").write_text("1 / 0")
+    (tmp_path / "reference_agents.py").write_text(SOURCE)
+    (tmp_path / "reference_broken.py").write_text("1 / 0")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setenv("WHILEAI_ALLOWED_IMPORTS", "canary_agents, canary_broken,canary_missing")
-    yield "canary_agents"
-    for name in ("canary_agents", "canary_broken"):
+    monkeypatch.setenv("WHILEAI_ALLOWED_IMPORTS", "reference_agents, reference_broken,reference_missing")
+    yield "reference_agents"
+    for name in ("reference_agents", "reference_broken"):
         sys.modules.pop(name, None)
 
 
@@ -63,7 +63,7 @@ def test_functions_and_objects_of_an_allowed_module(module):
 
 
 def test_nothing_else_is_imported_or_given_out(module):
-    for reference in ("os:system", "canary_agents_2:x", f"{module}:run"):
+    for reference in ("os:system", "reference_agents_2:x", f"{module}:run"):
         with pytest.raises(SettingsError, match="WHILEAI_ALLOWED_IMPORTS"):
             load_reference(reference)
     for reference in (f"{module}:os.system", f"{module}", "", f"{module}:support()", ":x", "x:"):
@@ -77,10 +77,10 @@ def test_nothing_else_is_imported_or_given_out(module):
 def test_what_is_not_there_is_said(module):
     with pytest.raises(InputError, match="has no nobody"):
         load_reference(f"{module}:nobody")
-    with pytest.raises(InputError, match="no module canary_missing"):
-        load_reference("canary_missing:x")
+    with pytest.raises(InputError, match="no module reference_missing"):
+        load_reference("reference_missing:x")
     with pytest.raises(InputError, match="ZeroDivisionError"):
-        load_reference("canary_broken:x")
+        load_reference("reference_broken:x")
     with pytest.raises(InputError, match="list of tools"):
         resolve_tools(f"{module}:NUMBER")
 
