@@ -74,14 +74,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def _nothing_said_yet() -> Iterator[None]:
-    """Undo what commands run in this process did to the log and to SIGTERM, whoever ran them."""
-    logger = logging.getLogger("whileai_core")
-    logger.handlers[:] = [each for each in logger.handlers if isinstance(each, logging.NullHandler)]
-    logger.setLevel(logging.NOTSET)
-    logger.propagate = True
-    for name in list(logging.root.manager.loggerDict):
+    """Undo what commands and flows run in this process did to the log and to SIGTERM."""
+    for name in ["whileai_core", *logging.root.manager.loggerDict]:
         if name.partition(".")[0] == "whileai_core":
-            logging.getLogger(name).disabled = False
+            logger = logging.getLogger(name)
+            logger.handlers[:] = [h for h in logger.handlers if isinstance(h, logging.NullHandler)]
+            logger.setLevel(logging.NOTSET)
+            logger.propagate = True
+            logger.disabled = False
     ended = signal.getsignal(signal.SIGTERM)
     yield
     signal.signal(signal.SIGTERM, ended)
