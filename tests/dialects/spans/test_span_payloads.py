@@ -333,3 +333,14 @@ def test_plumbing_gives_no_rows_and_no_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert rows_from_otel(otlp(span(1, {"http.method": "GET"}))) == []
+
+
+@pytest.mark.parametrize("level", ["resourceSpans", "scopeSpans", "spans"])
+def test_an_object_where_a_list_belongs_is_a_list_of_one(level: str) -> None:
+    batch = otlp(SPANS[2])
+    [resource] = batch["resourceSpans"]
+    [scope] = resource["scopeSpans"]
+    holder = {"resourceSpans": batch, "scopeSpans": resource, "spans": scope}[level]
+    holder[level] = holder[level][0]
+    [row] = rows_from_otel(batch)
+    assert row["final_text"] == "In Leeds."

@@ -65,10 +65,15 @@ def _is_container(value: dict[str, Any]) -> bool:
 
 
 def _listed(value: dict[str, Any], keys: tuple[str, ...]) -> list[Any] | None:
-    """Return the first of these keys that holds a list, a list with something in it if any does."""
+    """Return the first of these keys that holds a list, a list with something in it if any does.
+
+    An object is a list of one: converters from XML and the like write it so.
+    """
     found = None
     for key in keys:
         items = value.get(key)
+        if isinstance(items, dict) and items:
+            return [items]
         if isinstance(items, list):
             if items:
                 return items
@@ -148,7 +153,7 @@ def _resource(
             yield from _log_records(records, service, name, origin)
             continue
         spans = scope.get("spans")
-        found = spans if isinstance(spans, list) else []
+        found = spans if isinstance(spans, list) else [spans]
         for raw in found if others_in is None else others_in(found):
             if type(raw) is dict:
                 try:
