@@ -12,6 +12,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from whileai_core import jsonio
+from whileai_core.dialects.columns import records_of_columns
 from whileai_core.dialects.normalise import as_row, is_canonical, is_chat, normalise
 from whileai_core.dialects.objects import plain
 from whileai_core.dialects.shapes import (
@@ -189,6 +190,9 @@ def record_items(
             return
         detail = f"a record is an object; this is {type(value).__name__}"
         yield Reject("not_an_object", detail, origin, _raw(record))
+        return
+    if depth and type(value) is dict and (table := records_of_columns(value)) is not None:
+        yield from _contained_items(table, origin, depth=depth)
         return
     if isinstance(value, dict) and not is_plain(value):
         found = _dialect_items(record)
