@@ -10,6 +10,7 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -44,6 +45,7 @@ _NIGHTLY = "nightly"  # the entry that the nights of single agents are copies of
 ONE_AT_A_TIME = {"limit": 1, "collision_strategy": "CANCEL_NEW"}
 _OURS = "whileai"  # a tag of every deployment
 _POOL = "local"
+DEFAULT_CRON = "30 2 * * *"
 _PAGE = 200  # deployments the server gives at once
 _PUBLISHING = "publish"  # the work queue that a refused gate pauses
 
@@ -55,13 +57,13 @@ class Night:
     Attributes:
         agent: Agent the traces come from; also the name of the deployment.
         paths: Files, folders, globs or URLs with traces, as the worker sees them.
-        cron: When it runs.
+        cron: When it runs; None keeps the schedule it has, for a new one `DEFAULT_CRON`.
         timezone: IANA name of the zone that `cron` means.
     """
 
     agent: str
     paths: Sequence[str]
-    cron: str
+    cron: str | None
     timezone: str
 
     @property
@@ -139,13 +141,15 @@ async def register(
         )
     entries, pull = _read_entries()
     if night is not None:
-        entries.append(_entry_of(night, entries))
+        entries.append(await _entry_of(night, entries))
     shown = shown_url(api, presigned=False)
     async with _client(shown) as client:
         registration = _Registration(client, pull, pool, Registered(shown, PREFECT_UI_URL.value()))
         block = await registration.find_block(notify) if notify else None
-        await registration.make_pool()
         earlier = await registration.earlier()
+        if night is not None:
+            _check_name(night, entries[:-1], earlier)
+        await registration.make_pool()
         for entry in [*entries, *_earlier_nights(earlier, entries)]:
             await registration.register(entry, publish=publish)
         await registration.remove_gone(earlier)
@@ -161,14 +165,47 @@ def _read_entries() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     return config["deployments"], config["pull"]
 
 
-def _entry_of(night: Night, entries: list[dict[str, Any]]) -> dict[str, Any]:
+def _check_name(
+    night: Night, entries: list[dict[str, Any]], earlier: Sequence[DeploymentResponse]
+) -> None:
+    """See that a night takes no deployment over: of any agent, or of one with nearly its name."""
+    if night.deployment in {entry["name"] for entry in entries}:
+        raise InputError(f"the name {night.agent!r} is taken by a deployment; rename the agent")
+    for deployment in earlier:
+        agent = deployment.parameters.get("agent", night.agent)
+        if deployment.name == night.deployment and agent != night.agent:
+            raise InputError(
+                f"the deployment {_NIGHTLY}/{night.deployment} is the night of {agent!r} already; "
+                f"rename the agent {night.agent!r}"
+            )
+
+
+async def _next_time(cron: str, timezone: str) -> datetime:
+    """Count when a schedule is due.
+
+    Raises:
+        ValueError: Never, or it makes no sense.
+    """
+    # Only the server's form of a schedule can count; it is heavy, and few commands need it.
+    from prefect.server.schemas.schedules import CronSchedule as Counting
+
+    (due,) = await Counting(cron=cron, timezone=timezone).get_dates(n=1)
+    return due
+
+
+async def _entry_of(night: Night, entries: list[dict[str, Any]]) -> dict[str, Any]:
     """Describe the deployment of one agent's night; unlike the others, what it says is set."""
+    cron = DEFAULT_CRON if night.cron is None else night.cron
     try:
-        CronSchedule(cron=night.cron, timezone=night.timezone)
+        CronSchedule(cron=cron, timezone=night.timezone)
+        await _next_time(cron, night.timezone)
     except ValidationError as error:
         reason = error.errors()[0]["msg"].removeprefix("Value error, ")
         raise InputError(f"no schedule for the night of {night.agent}: {reason}") from error
-    schedule = {"cron": night.cron, "timezone": night.timezone, "slug": _NIGHTLY, "active": True}
+    except ValueError as error:
+        reason = f"{cron!r} never comes ({error})"
+        raise InputError(f"no schedule for the night of {night.agent}: {reason}") from error
+    schedule = {"cron": cron, "timezone": night.timezone, "slug": _NIGHTLY, "active": True}
     return {
         **_named(_NIGHTLY, entries),
         "name": night.deployment,
@@ -176,6 +213,7 @@ def _entry_of(night: Night, entries: list[dict[str, Any]]) -> dict[str, Any]:
         "parameters": {"agent": night.agent, "paths": list(night.paths)},
         "schedules": [schedule],
         "set": True,
+        "set_schedule": night.cron is not None,
     }
 
 
@@ -329,6 +367,7 @@ class _Registration:
             ours["work_queue_name"] = entry["work_pool"].get("work_queue_name")
         if entry.get("set"):
             ours["parameters"] = parameters | entry["parameters"]
+        if entry.get("set_schedule"):
             ours["schedules"] = [
                 DeploymentScheduleUpdate(**_schedule(values)) for values in entry["schedules"]
             ]
@@ -340,17 +379,16 @@ class _Registration:
             if deployment.work_queue_id is not None:
                 self._publishing.add(deployment.work_queue_id)
 
-    async def plan(self, night: Night) -> Planned:
-        """Look when a night that is registered runs."""
-        # Only the server's form of a schedule can count; it is heavy, and few commands need it.
-        from prefect.server.schemas.schedules import CronSchedule as Counting
-
+    async def plan(self, night: Night) -> Planned | None:
+        """Look when a night that is registered runs; None where people took its schedule away."""
         name = f"{_NIGHTLY}/{night.deployment}"
         deployment = await self._client.read_deployment_by_name(name)
-        schedule = Counting(cron=night.cron, timezone=night.timezone)
-        (due,) = await schedule.get_dates(n=1)
-        when = due.isoformat(timespec="minutes")
-        return Planned(name, night.cron, night.timezone, when, deployment.paused)
+        for there in deployment.schedules:
+            if isinstance(there.schedule, CronSchedule):
+                cron, zone = there.schedule.cron, there.schedule.timezone or "UTC"
+                when = (await _next_time(cron, zone)).isoformat(timespec="minutes")
+                return Planned(name, cron, zone, when, deployment.paused or not there.active)
+        return None
 
     async def sync_automations(self, block: UUID | None) -> None:
         for automation in standing(sorted(self._publishing)):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from deployments.supervisor import Program, Supervisor, say
 from flows import _prefect_defaults
@@ -76,18 +79,20 @@ def serve(addresses: Addresses) -> None:
         logs / "gate.log",
         health=f"{addresses.gate}/healthz",
     )
+    leftovers = [sys.executable, "-c", _LEFTOVERS]
     worker = Program(
         "the worker",
         [*prefect, "worker", "start", "--pool", _POOL, "--type", "process", "--name", _WORKER],
         logs / "worker.log",
+        before=leftovers,
     )
     supervisor = Supervisor(environment)
-    with supervisor.running():
+    with _alone(get_settings().home), supervisor.running():
         say("starting; the first time takes half a minute")
         supervisor.start(server)
         supervisor.start(gate)
         supervisor.run([*ours, "deploy"], "registering the flows")
-        supervisor.run([sys.executable, "-c", _LEFTOVERS], "ending what an earlier stop left")
+        supervisor.run(leftovers, "ending what an earlier stop left")
         supervisor.start(worker)
         supervisor.check()
         say(f"runs      {addresses.prefect}")
@@ -129,6 +134,20 @@ def where_kept(environment: Mapping[str, str]) -> str:
     home = environment["PREFECT_HOME"]
     own = str(get_settings().home.absolute() / "prefect")
     return home if home == own else f"{home} (as PREFECT_HOME says)"
+
+
+@contextmanager
+def _alone(home: Path) -> Iterator[None]:
+    """Hold the home: a second set of servers over the same data would end the runs of the first."""
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / "serve.lock").open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SettingsError(
+                f"{home} is served already; stop that one, or name another home in WHILEAI_HOME"
+            ) from None
+        yield
 
 
 def _check_ports(addresses: Addresses) -> None:

@@ -60,6 +60,7 @@ class Program:
     health: str | None = None
     patience: float = 120.0
     grace: float = 20.0
+    before: Sequence[str] = ()
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
     _started: float = field(default=0.0, init=False)
     _pause: float = field(default=_FIRST_PAUSE, init=False)
@@ -129,6 +130,8 @@ class Program:
             say(f"{self.name} ended with code {self.exit_code}; again in {self._pause:g} s")
             self._pause = min(2 * self._pause, _LONGEST_PAUSE)
         elif now >= self._due:
+            if self.before:
+                _run_for_a_while(self.before, environment)
             self.start(environment)
 
     def stop(self) -> None:
@@ -248,6 +251,20 @@ class Supervisor:
         time.sleep(_TURN)
         if self._told_to_stop:
             raise KeyboardInterrupt
+
+
+def _run_for_a_while(command: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Run what helps a restart and must not keep it up."""
+    with suppress(subprocess.TimeoutExpired):
+        subprocess.run(
+            list(command),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=dict(environment),
+            timeout=30,
+            check=False,
+        )
 
 
 def say(line: str) -> None:

@@ -55,6 +55,22 @@ def _set_up_logs() -> None:
     if requests.level == logging.NOTSET:
         requests.setLevel(logging.WARNING)
     logging.getLogger("prefect.task_runs").addFilter(_is_news)
+    _outlive_reader()
+
+
+def _outlive_reader() -> None:
+    """Go on when nobody reads our output any more: the pipe of a worker that was killed.
+
+    The console's own way is to end the process at the next line.
+    """
+    for logger in logging.root.manager.loggerDict.values():
+        for handler in logger.handlers if isinstance(logger, logging.Logger) else ():
+            if console := getattr(handler, "console", None):
+                console.on_broken_pipe = _go_on
+
+
+def _go_on() -> None:
+    pass
 
 
 def _is_news(record: logging.LogRecord) -> bool:

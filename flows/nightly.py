@@ -60,7 +60,7 @@ _log = logging.getLogger("whileai_core.nightly")
 @flow(name="nightly", flow_run_name=night_name)
 async def nightly(
     paths: Annotated[list[str], Field(min_length=1)],
-    agent: Annotated[str, Field(min_length=1)],
+    agent: Annotated[str, Field(min_length=1, pattern=r"\S")],
     night: date | None = None,
     holdout: Annotated[float, Field(gt=0, lt=1)] = 0.2,
     seed: int = 0,

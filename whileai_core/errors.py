@@ -83,7 +83,7 @@ class MissingExtra(SettingsError, ImportError):
         """
         return cls(
             f"{need}; install it with: pip install 'whileai-pipelines[{extra}]', or in a checkout "
-            f"of the project: pip install '.[{extra}]'"
+            f"of the project: pip install -c constraints.txt -e '.[{extra}]'"
         )
 
 

@@ -12,10 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import httpx
 import pytest
+
+from deployments.register import Night, _check_name, _entry_of
+from whileai_core.errors import InputError
 
 ROOT = Path(__file__).parents[2]
 KEY = "pnu_0123456789abcdefghijklmnopqrstuvwxyz"
@@ -163,3 +167,23 @@ def test_every_night_is_found_however_many_there_are(prefect_server: str, monkey
 
     names = [one.name for one in asyncio.run(earlier()) if "many" in one.tags]
     assert sorted(names) == [f"agent-{number}" for number in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("agent", "cron", "told"),
+    [
+        ("s", "0 0 31 2 *", "never comes"),
+        ("s", "61 2 * * *", "no schedule for the night of s"),
+        ("nightly", "30 2 * * *", "the name 'nightly' is taken"),
+        ("a-b", "30 2 * * *", "is the night of 'a/b' already"),
+    ],
+)
+def test_a_night_that_cannot_be_is_refused_before_anything_is_registered(
+    agent: str, cron: str, told: str
+) -> None:
+    night = Night(agent, ["s3://bucket/traces"], cron, "UTC")
+    entries = [{"name": "nightly"}]
+    there = SimpleNamespace(name="a-b", parameters={"agent": "a/b"})
+    with pytest.raises(InputError, match=told):
+        _check_name(night, entries, [there])
+        asyncio.run(_entry_of(night, entries))

@@ -180,3 +180,22 @@ def is_alive(pid):
     except FileNotFoundError:
         return False
     return state != "Z"
+
+
+def test_what_a_restart_needs_is_done_before_it(tmp_path):
+    done, ran = tmp_path / "done", tmp_path / "ran"
+    code = f"import os; open({str(ran)!r}, 'w').write(str(os.path.exists({str(done)!r})))"
+    before = [sys.executable, "-c", f"open({str(done)!r}, 'w').close()"]
+    restarted = program(tmp_path, "restarted", code, before=before)
+    runs = supervisor()
+    with runs.running():
+        runs.start(restarted)
+        wait(lambda: restarted.exit_code is not None)
+        assert ran.read_text() == "False"
+        ran.unlink()
+
+        def tended():
+            restarted.tend(os.environ)
+            return ran.exists() and ran.read_text()
+
+        assert wait(tended) == "True"

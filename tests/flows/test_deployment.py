@@ -153,12 +153,14 @@ def test_a_night_of_an_agent_is_scheduled_and_what_people_set_outlives_registeri
 
     (served.home / "elsewhere").mkdir()
     said = served.command("deploy", "elsewhere", "--agent", "support")
-    assert "schedule nightly/support '30 2 * * *' UTC, paused: resume it in the UI" in said
+    assert "schedule nightly/support '15 3 * * *' Europe/Paris, paused: resume it in the UI" in said
     assert "warning" not in said
     replaced = deployments(served)["support"]
     assert replaced["parameters"]["paths"] == [str(served.home / "elsewhere")]
     assert replaced["parameters"]["holdout"] == 0.3
-    assert [kept["schedule"]["timezone"] for kept in replaced["schedules"]] == ["UTC"]
+    assert [(kept["id"], kept["active"]) for kept in replaced["schedules"]] == [
+        (planned["id"], False)
+    ]
 
 
 @pytest.mark.slow

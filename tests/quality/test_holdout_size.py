@@ -148,3 +148,13 @@ def test_large_enough_or_empty_holdouts_are_no_reason_to_warn() -> None:
         warn_if_small("empty", Tally(), 0.1)
     with pytest.warns(UserWarning, match="Hold out more tasks"):
         warn_if_small("small", Tally.of(rows), 0.1)
+
+
+def test_a_holdout_without_a_pass_is_not_said_to_show_anything() -> None:
+    rows = [{"task_id": f"t{n}", "prompt": "p", "reward": 0} for n in range(5)]
+    text = small_holdout_text("june", Tally.of(rows), 0.05)
+    assert text is not None
+    assert "show one of 0 " not in text
+    few = small_holdout_text("june", Tally.of(rows[:2]), 0.05)
+    assert few is not None
+    assert "show one of" not in few

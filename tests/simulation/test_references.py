@@ -49,7 +49,9 @@ def module(tmp_path, monkeypatch):
     (tmp_path / "reference_broken.py").write_text("1 / 0")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setenv("WHILEAI_ALLOWED_IMPORTS", "reference_agents, reference_broken,reference_missing")
+    monkeypatch.setenv(
+        "WHILEAI_ALLOWED_IMPORTS", "reference_agents, reference_broken,reference_missing"
+    )
     yield "reference_agents"
     for name in ("reference_agents", "reference_broken"):
         sys.modules.pop(name, None)

@@ -16,7 +16,7 @@ from whileai_core.urls import check_paths
 if TYPE_CHECKING:
     import argparse
 
-_CRON, _TIMEZONE = "30 2 * * *", "UTC"
+_TIMEZONE = "UTC"
 
 
 def add_commands(commands: Any) -> None:
@@ -38,7 +38,9 @@ def _add_deploy(commands: Any) -> None:
         "paths", nargs="*", metavar="PATH", help="traces of the night, as the worker sees them"
     )
     parser.add_argument("--agent", type=arguments.agent, help="agent they come from")
-    parser.add_argument("--cron", help=f"when the night runs ({_CRON})")
+    parser.add_argument(
+        "--cron", help="when the night runs (as it does already; new: 30 2 * * *)"
+    )
     parser.add_argument("--timezone", help=f"zone of --cron, like Europe/Paris ({_TIMEZONE})")
     parser.add_argument(
         "--pool", help="work pool of the runs, made when missing (default: as it is, else local)"
@@ -93,7 +95,7 @@ def _deploy(args: argparse.Namespace) -> None:
     night = None
     if args.agent:
         paths = [_seen_from_anywhere(path) for path in args.paths]
-        night = registering.Night(args.agent, paths, args.cron or _CRON, args.timezone or _TIMEZONE)
+        night = registering.Night(args.agent, paths, args.cron, args.timezone or _TIMEZONE)
 
     async def register() -> Any:
         return await registering.register(

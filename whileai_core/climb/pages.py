@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from whileai_core.quality.plots import RateLine, data_uri, rate_plot
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     Page = Callable[[str], str | None]
 
 _WARNINGS_SHOWN = 10
-_REFUSAL_CHARACTERS = 120
 
 
 def climb_text(result: dict[str, Any]) -> str:
@@ -139,8 +139,8 @@ def _dataset_text(dataset: dict[str, Any]) -> str:
 
 
 def _shortened(refusal: str) -> str:
-    """Return the reason without its list of tasks, which the round's record has."""
-    return f"{refusal[:_REFUSAL_CHARACTERS]}…" if len(refusal) > _REFUSAL_CHARACTERS else refusal
+    """Return the reason without its lists of tasks, which the round's record has."""
+    return re.sub(r" \('[^)]*\)", "", refusal)
 
 
 def _dataset_link(dataset: dict[str, Any], page: Page) -> str:

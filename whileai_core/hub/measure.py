@@ -90,7 +90,7 @@ def _effect(tally: Tally) -> dict[str, Any]:
     graded = list(tally.graded.values())
     rates = [group.rate for group in graded]
     base = math.fsum(rates) / len(rates) if rates else PRIOR_PASS_RATE
-    base = round(base, _DIGITS) if base < CEILING else PRIOR_PASS_RATE
+    base = round(base, _DIGITS) if 0 < base < CEILING else PRIOR_PASS_RATE
     counts = [group.graded for group in graded] or [group.rows for group in tally.groups.values()]
     repeats = min(counts, default=1)
     return {

@@ -185,8 +185,11 @@ def small_holdout_text(name: str, tally: Tally, effect: float) -> str | None:
         return None
     measured = _measured_in(tally)
     base, k = (measured.base, measured.k) if measured else (PRIOR_PASS_RATE, DEFAULT_REPEATS)
-    shown = detectable_effect(tasks, base if base < CEILING else PRIOR_PASS_RATE, k)
-    what_shows = "" if shown is None else f"; {tasks} show one of {shown:g} or more"
+    # As in `tasks_needed`: where nothing or nearly everything passes, the rate says little.
+    base = base if 0 < base < CEILING else PRIOR_PASS_RATE
+    shown = detectable_effect(tasks, base, k)
+    possible = shown is not None and shown <= 1 - base
+    what_shows = f"; {tasks} show one of {shown:g} or more" if possible else ""
     return (
         f"holdout {name!r} has {tasks} task{'s' if tasks != 1 else ''}; proving an effect of "
         f"{effect:g} takes {needed}{what_shows}. Hold out more tasks, or expect only larger "
