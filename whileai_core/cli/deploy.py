@@ -38,9 +38,7 @@ def _add_deploy(commands: Any) -> None:
         "paths", nargs="*", metavar="PATH", help="traces of the night, as the worker sees them"
     )
     parser.add_argument("--agent", type=arguments.agent, help="agent they come from")
-    parser.add_argument(
-        "--cron", help="when the night runs (as it does already; new: 30 2 * * *)"
-    )
+    parser.add_argument("--cron", help="when the night runs (as it does already; new: 30 2 * * *)")
     parser.add_argument("--timezone", help=f"zone of --cron, like Europe/Paris ({_TIMEZONE})")
     parser.add_argument(
         "--pool", help="work pool of the runs, made when missing (default: as it is, else local)"
