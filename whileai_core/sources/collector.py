@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# Fewer new objects are walked in a millisecond, and aged ones that are garbage stay for long.
+_MANY = 100_000
 _lock = threading.Lock()
 _users = 0
 _was_enabled = False
@@ -39,6 +41,7 @@ def collector_paused() -> Iterator[None]:
 
 def _age_new_objects() -> None:
     """Move what was made to the oldest generation, or the next small collection walks it all."""
-    if gc.get_freeze_count() == 0:  # else thawing would touch what somebody else froze
+    # Thawing would touch what somebody else froze.
+    if gc.get_count()[0] > _MANY and gc.get_freeze_count() == 0:
         gc.freeze()
         gc.unfreeze()
