@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from pathlib import Path
 
 from prefect.logging.handlers import PrefectConsoleHandler
 
@@ -23,5 +24,6 @@ def test_a_run_outlives_the_worker_that_reads_its_output() -> None:
             logger.info("still here")  # the console would end the process
         finally:
             logger.handlers, logger.level = earlier
-            os.dup2(os.open(os.devnull, os.O_WRONLY), writing)
+            with Path(os.devnull).open("w") as nowhere:  # takes what is still buffered
+                os.dup2(nowhere.fileno(), writing)
     os.close(writing)

@@ -35,7 +35,8 @@ def test_entries_that_became_readable_are_taken_out_and_the_others_stay(place, h
     ]
     quarantine.keep("a", "2026-11-28", entries)
     batch = quarantine.find("2026-11-28")
-    readable = quarantine.readable_now(batch)
+    readable, files = quarantine.readable_now(batch)
+    assert files == []
     assert [item["id"] for item in readable] == ["1"]
     source = quarantine.replay_source(batch, readable)
     with Workspace("a") as workspace:
@@ -67,7 +68,7 @@ def test_machines_that_share_a_store_share_their_quarantine(tmp_path, monkeypatc
 
 def test_a_file_that_was_rejected_as_a_whole_is_read_again(tmp_path, monkeypatch, capsys):
     source = write_jsonl(tmp_path / "a.odd", [row(1), row(2)])
-    reject = Reject("unknown_format", "not known yet", Origin(str(source)), "the beginning")
+    reject = Reject("unknown_format", "not known yet", Origin(str(source)), json.dumps(row(1)))
     with Workspace("a", redact=True) as workspace, monkeypatch.context() as before:
         before.setattr("whileai_core.ingest.shards.file_items", lambda name: [reject])
         before.setattr("whileai_core.ingest.discover.__version__", "0.0.1")

@@ -82,7 +82,7 @@ def _replay(args: argparse.Namespace) -> None:
 
     quarantine = _quarantine()
     batch = quarantine.find(args.name)
-    records, files = quarantine.readable_now(batch), quarantine.readable_files(batch)
+    records, files = quarantine.readable_now(batch)
     readable = [*records, *files]
     left = sum(batch.reasons.values()) - len(readable)
     if not readable:

@@ -14,7 +14,7 @@ def records_of_columns(value: dict[str, Any]) -> list[dict[str, Any]] | None:
     first = next(iter(value.values()), None)
     if type(first) is dict:
         return _by_number(value, first)
-    if value.keys() == {"columns", "index", "data"}:
+    if "columns" in value and value.keys() == {"columns", "index", "data"}:
         return _by_place(value["columns"], value["data"])
     return None
 

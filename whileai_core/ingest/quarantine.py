@@ -114,17 +114,18 @@ class Quarantine:
         """Yield the entries of a quarantine file."""
         return self._read(_name(batch))
 
-    def readable_now(self, batch: Batch) -> list[Entry]:
-        """Return the entries that today's dialects read without a reject."""
-        return [entry for entry in self.entries(batch) if _reads(entry)]
+    def readable_now(self, batch: Batch) -> tuple[list[Entry], list[Entry]]:
+        """Return the entries that today's dialects read: records, and files as a whole.
 
-    def readable_files(self, batch: Batch) -> list[Entry]:
-        """Return the entries of files, rejected as a whole, in which something is readable now."""
-        return [
-            entry
-            for entry in self.entries(batch)
-            if not entry["position"] and not _reads(entry) and _reads_whole(entry["source"])
-        ]
+        A file that is still there goes before its entry, which may hold no more than its beginning.
+        """
+        records, files = [], []
+        for entry in self.entries(batch):
+            if not entry["position"] and _reads_whole(entry["source"]):
+                files.append(entry)
+            elif _reads(entry):
+                records.append(entry)
+        return records, files
 
     def replay_source(self, batch: Batch, entries: Iterable[Entry]) -> str:
         """Write entries out as a source file for the nightly flow, one raw record a line."""
