@@ -121,7 +121,7 @@ class Quarantine:
         """
         records, files = [], []
         for entry in self.entries(batch):
-            if not entry["position"] and _reads_whole(entry["source"]):
+            if _is_of_file(entry) and _reads_whole(entry["source"]):
                 files.append(entry)
             elif _reads(entry):
                 records.append(entry)
@@ -163,6 +163,11 @@ class Quarantine:
 def _reads(entry: Entry) -> bool:
     items = list(read_items(entry["raw"].encode("utf-8", "surrogatepass")))
     return bool(items) and not any(isinstance(item, Reject | Ignored) for item in items)
+
+
+def _is_of_file(entry: Entry) -> bool:
+    """Whether a file was rejected, and not a row that was read from it and is too long to keep."""
+    return not entry["position"] and entry["reason"] != "too_long"
 
 
 def _reads_whole(source: str) -> bool:
