@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -123,11 +123,10 @@ def _wait(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
     deadline = time.monotonic() + _PATIENCE
     with httpx.Client(timeout=5) as client:
         while time.monotonic() < deadline and process.poll() is None:
-            try:
+            with suppress(httpx.HTTPError):
                 if client.get(f"{url}/health").is_success:
                     return
-            except httpx.HTTPError:
-                time.sleep(0.1)
+            time.sleep(0.1)
     last = log.read_text("utf-8", "replace").strip().splitlines()[-_LINES_SHOWN:]
     free = shutil.disk_usage(log.parent).free // 1_000_000
     said = " ".join(last) or f"it said nothing, exit code {process.poll()}"
