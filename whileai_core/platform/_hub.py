@@ -2,7 +2,7 @@
 
 The jobs run on the platform. `hf_publish`, `hf_publish_run` and `import_hf` start one and, unless
 told otherwise, wait for it. Who waits elsewhere (a scheduler, say) starts with `wait=False` and
-looks with `hf_publish_result`, `hf_publish_run_result` or `import_hf_result`.
+looks with `hf_publish_result` or `import_hf_result`.
 """
 
 from __future__ import annotations
@@ -110,13 +110,6 @@ async def hf_publish_result(dataset_id: str, *, api_key: ApiKey = None) -> dict[
     async with connect(api_key) as platform:
         job = f"publishing dataset {dataset_id} to the Hub"
         return _published(await platform.get("datasets", dataset_id), job)
-
-
-async def hf_publish_run_result(run_id: str, *, api_key: ApiKey = None) -> dict[str, Any] | None:
-    """Look once at the publication of a run (see `hf_publish_result`)."""
-    async with connect(api_key) as platform:
-        job = f"publishing run {run_id} to the Hub"
-        return _published(await platform.get("runs", run_id), job)
 
 
 async def import_hf(
